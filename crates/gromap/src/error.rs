@@ -1,0 +1,128 @@
+//! Everything that can be wrong with what a caller hands in.
+//!
+//! A variant holds the offending value, where it stands, and the limit it broke, so that a message
+//! written anywhere above (a terminal, a Python exception, JSON) can name the row, the column or
+//! the parameter.
+
+use crate::loss::Loss;
+
+/// Result of every fallible call in this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What was wrong with the input.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Two things that must agree in size do not.
+    #[error("{what}: expected {expected}, found {found}")]
+    Shape {
+        /// What was being measured.
+        what: String,
+        /// The size it should have.
+        expected: usize,
+        /// The size it has.
+        found: usize,
+    },
+
+    /// A matrix holds NaN or an infinity.
+    #[error("{what}[{row}, {column}] is {value}; every entry must be finite")]
+    NotFinite {
+        /// Which matrix.
+        what: &'static str,
+        /// Row of the first such entry.
+        row: usize,
+        /// Column of the first such entry.
+        column: usize,
+        /// The entry.
+        value: f64,
+    },
+
+    /// A sample weight is negative, NaN or infinite.
+    #[error("sample_weights[{index}] is {value}; weights must be finite and not negative")]
+    Weight {
+        /// Which sample.
+        index: usize,
+        /// Its weight.
+        value: f64,
+    },
+
+    /// All sample weights are zero.
+    #[error("sample_weights sum to zero; at least one sample needs a positive weight")]
+    NoWeight,
+
+    /// An entry lies outside the domain of the loss.
+    #[error("the {loss} loss needs {what} {domain}, but {what}[{row}, {column}] is {value}")]
+    Domain {
+        /// The loss.
+        loss: Loss,
+        /// Which matrix.
+        what: &'static str,
+        /// The admissible values, in words.
+        domain: &'static str,
+        /// Row of the entry.
+        row: usize,
+        /// Column of the entry.
+        column: usize,
+        /// The entry.
+        value: f64,
+    },
+
+    /// The entries of an operator cannot be shown to lie in the domain of the loss.
+    #[error(
+        "the {loss} loss needs a similarity {domain}, and this operator's entries are only known to \
+         lie in [{low}, {high}]; give a dense or sparse similarity, or a factor without negative entries"
+    )]
+    UnknownDomain {
+        /// The loss.
+        loss: Loss,
+        /// The admissible values, in words.
+        domain: &'static str,
+        /// Proven lower bound of the entries.
+        low: f64,
+        /// Proven upper bound of the entries.
+        high: f64,
+    },
+
+    /// A parameter is outside its range.
+    #[error("{name} is {value}; it must be {allowed}")]
+    Parameter {
+        /// Name of the parameter.
+        name: &'static str,
+        /// The value given.
+        value: f64,
+        /// The admissible values, in words.
+        allowed: String,
+    },
+
+    /// A row of a given plan does not carry the mass of its sample.
+    #[error("plan row {row} sums to {found}, but the sample's weight is {expected}")]
+    RowSum {
+        /// Which sample.
+        row: usize,
+        /// The weight of the sample.
+        expected: f64,
+        /// The sum found.
+        found: f64,
+    },
+
+    /// A column index of a sparse matrix is out of range, or its rows are not sorted.
+    #[error("sparse similarity, row {row}: {problem}")]
+    Sparse {
+        /// Which row.
+        row: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl Error {
+    /// A size that does not fit, unless it does.
+    pub(crate) fn check_len(what: &str, expected: usize, found: usize) -> Result<()> {
+        if expected == found { Ok(()) } else { Err(Self::Shape { what: what.into(), expected, found }) }
+    }
+
+    /// A parameter outside its range.
+    pub(crate) fn parameter(name: &'static str, value: f64, allowed: impl Into<String>) -> Self {
+        Self::Parameter { name, value, allowed: allowed.into() }
+    }
+}

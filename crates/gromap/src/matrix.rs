@@ -1,0 +1,132 @@
+//! A row-major matrix, borrowed or owned: samples, factors, targets, features.
+
+use std::borrow::Cow;
+
+use faer::MatRef;
+
+use crate::error::{Error, Result};
+use crate::scalar::Scalar;
+
+/// A row-major matrix over a borrowed or an owned buffer.
+///
+/// ```
+/// use gromap::Matrix;
+/// let m = Matrix::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2, 3)?;
+/// assert_eq!(m.row(1), &[4.0, 5.0, 6.0]);
+/// assert_eq!(m[(0, 2)], 3.0);
+/// # Ok::<(), gromap::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Matrix<'a, S: Scalar = f64> {
+    values: Cow<'a, [S]>,
+    rows: usize,
+    columns: usize,
+}
+
+impl<'a, S: Scalar> Matrix<'a, S> {
+    /// Views `values` as `rows` × `columns`.
+    pub fn new(values: impl Into<Cow<'a, [S]>>, rows: usize, columns: usize) -> Result<Self> {
+        let values = values.into();
+        let expected = rows.checked_mul(columns).unwrap_or(usize::MAX);
+        Error::check_len("number of values in a matrix", expected, values.len())?;
+        Ok(Self { values, rows, columns })
+    }
+
+    /// Builds a matrix entry by entry.
+    pub fn from_fn(rows: usize, columns: usize, mut entry: impl FnMut(usize, usize) -> S) -> Self {
+        let mut values = Vec::with_capacity(rows * columns);
+        for i in 0..rows {
+            values.extend((0..columns).map(|j| entry(i, j)));
+        }
+        Self { values: values.into(), rows, columns }
+    }
+
+    /// A matrix of zeros.
+    pub fn zeros(rows: usize, columns: usize) -> Self {
+        Self { values: vec![S::default(); rows * columns].into(), rows, columns }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// All values, row after row.
+    pub fn values(&self) -> &[S] {
+        &self.values
+    }
+
+    /// All values, row after row, for writing; copies a borrowed buffer first.
+    pub fn values_mut(&mut self) -> &mut [S] {
+        self.values.to_mut()
+    }
+
+    /// One row.
+    #[inline]
+    pub fn row(&self, i: usize) -> &[S] {
+        &self.values[i * self.columns..(i + 1) * self.columns]
+    }
+
+    /// One row, for writing; copies a borrowed buffer first.
+    #[inline]
+    pub fn row_mut(&mut self, i: usize) -> &mut [S] {
+        let columns = self.columns;
+        &mut self.values.to_mut()[i * columns..(i + 1) * columns]
+    }
+
+    /// The transposed matrix, copied.
+    pub fn transposed(&self) -> Matrix<'static, S> {
+        Matrix::from_fn(self.columns, self.rows, |i, j| self[(j, i)])
+    }
+
+    /// The same matrix, borrowed.
+    pub fn view(&self) -> Matrix<'_, S> {
+        Matrix { values: Cow::Borrowed(&self.values), ..*self }
+    }
+
+    /// The same matrix in a buffer of its own.
+    pub fn into_owned(self) -> Matrix<'static, S> {
+        Matrix { values: Cow::Owned(self.values.into_owned()), rows: self.rows, columns: self.columns }
+    }
+
+    /// Refuses NaN and infinities, naming the first such entry.
+    pub fn check_finite(&self, what: &'static str) -> Result<()> {
+        match self.values.iter().position(|v| !v.to_f64().is_finite()) {
+            None => Ok(()),
+            Some(at) => Err(Error::NotFinite {
+                what,
+                row: at / self.columns,
+                column: at % self.columns,
+                value: self.values[at].to_f64(),
+            }),
+        }
+    }
+
+    /// The same matrix for faer's products and decompositions.
+    pub(crate) fn as_faer(&self) -> MatRef<'_, S> {
+        MatRef::from_row_major_slice(&self.values, self.rows, self.columns)
+    }
+}
+
+impl<S: Scalar> std::ops::Index<(usize, usize)> for Matrix<'_, S> {
+    type Output = S;
+    #[inline]
+    fn index(&self, (i, j): (usize, usize)) -> &S {
+        debug_assert!(j < self.columns);
+        &self.values[i * self.columns + j]
+    }
+}
+
+impl<S: Scalar> std::ops::IndexMut<(usize, usize)> for Matrix<'_, S> {
+    #[inline]
+    fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut S {
+        debug_assert!(j < self.columns);
+        let at = i * self.columns + j;
+        &mut self.values.to_mut()[at]
+    }
+}

@@ -1,0 +1,42 @@
+//! The two storage types. Data may be kept in `f32` to halve memory traffic; sums over samples are
+//! always carried in `f64`.
+
+/// `f32` or `f64`, as storage of matrices.
+pub trait Scalar: faer::traits::RealField + Copy + PartialOrd + Default + 'static + sealed::Sealed {
+    /// Distance from one to the next larger value.
+    const EPSILON: f64;
+    /// Widens, exactly.
+    fn to_f64(self) -> f64;
+    /// Rounds to nearest.
+    fn from_f64(value: f64) -> Self;
+}
+
+impl Scalar for f32 {
+    const EPSILON: f64 = f32::EPSILON as f64;
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline(always)]
+    fn from_f64(value: f64) -> Self {
+        value as f32
+    }
+}
+
+impl Scalar for f64 {
+    const EPSILON: f64 = f64::EPSILON;
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}

@@ -1,0 +1,276 @@
+//! A similarity held as an N×N matrix.
+//!
+//! The product with a plan never multiplies matrices when the plan is hard. Row j of C belongs to
+//! one prototype, so it is added to that prototype's running sum: with the samples visited in the
+//! order of their prototypes, the sum stays in the first cache and C streams past once. An
+//! asymmetric matrix keeps its transpose as well, so that both products read rows.
+
+use std::ops::Range;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+use super::{BLOCK, Bounds, Definiteness, Extreme, Side, Similarity, Sketch};
+use crate::error::{Error, Result};
+use crate::logarithm;
+use crate::loss::Loss;
+use crate::matrix::Matrix;
+use crate::plan::{Plan, PlanRow};
+use crate::scalar::Scalar;
+
+/// Rows of C added at once: as many streams as memory serves best.
+const STREAMS: usize = 4;
+
+/// Entries per row of a plan beyond which a matrix product beats adding rows.
+const SOFT_ENTRIES: usize = 3;
+
+/// An N×N matrix, borrowed or owned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dense<'a, S: Scalar = f64> {
+    matrix: Matrix<'a, S>,
+    /// The transpose, only if it differs.
+    transposed: Option<Matrix<'a, S>>,
+    definiteness: Definiteness,
+    bounds: Bounds,
+}
+
+impl<'a, S: Scalar> Dense<'a, S> {
+    /// Takes a square matrix; NaN and infinities are refused. Whether it is symmetric (up to
+    /// rounding) is looked up here, once.
+    pub fn new(matrix: Matrix<'a, S>) -> Result<Self> {
+        if matrix.rows() == 0 {
+            return Err(Error::parameter("number of samples", 0.0, "at least 1"));
+        }
+        Error::check_len("columns of a similarity", matrix.rows(), matrix.columns())?;
+        let bounds = finite_bounds(&matrix)?;
+        let scale = bounds.low.value.abs().max(bounds.high.value.abs());
+        let symmetric = is_symmetric(&matrix, 8.0 * S::EPSILON * scale);
+        let transposed = (!symmetric).then(|| matrix.transposed());
+        Ok(Self { matrix, transposed, definiteness: Definiteness::Unknown, bounds })
+    }
+
+    /// States what the caller knows of the signs of the matrix.
+    pub fn with_definiteness(mut self, definiteness: Definiteness) -> Self {
+        self.definiteness = definiteness;
+        self
+    }
+
+    /// The matrix whose row j holds what sample j adds to every row of the product.
+    fn source(&self, side: Side) -> &Matrix<'a, S> {
+        match (side, &self.transposed) {
+            (Side::Direct, Some(transposed)) => transposed,
+            _ => &self.matrix,
+        }
+    }
+}
+
+/// Where the product of the block of samples that starts at `start` lies in the sketch, and how
+/// many samples it holds: n rows of that many numbers.
+fn tile(samples: usize, n: usize, start: usize) -> (Range<usize>, usize) {
+    let width = BLOCK.min(samples - start);
+    (start * n..(start + width) * n, width)
+}
+
+impl<S: Scalar> Similarity for Dense<'_, S> {
+    fn len(&self) -> usize {
+        self.matrix.rows()
+    }
+
+    fn is_symmetric(&self) -> bool {
+        self.transposed.is_none()
+    }
+
+    fn definiteness(&self) -> Definiteness {
+        self.definiteness
+    }
+
+    fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    fn diagonal(&self, i: usize) -> f64 {
+        self.matrix[(i, i)].to_f64()
+    }
+
+    fn constant(&self, loss: Loss, weights: &[f64]) -> Option<f64> {
+        let of_row = |i: usize| weights[i] * weighted_f1(loss, self.matrix.row(i), weights);
+        let partial: Vec<f64> = (0..self.len()).into_par_iter().with_min_len(64).map(of_row).collect();
+        Some(partial.into_iter().sum())
+    }
+
+    fn sketch(&self, plan: &Plan, side: Side) -> Sketch {
+        let (samples, n) = (self.len(), plan.prototypes());
+        let source = self.source(side);
+        let mut values = vec![0.0; samples * n];
+        let tiles = values.par_chunks_mut(BLOCK * n).enumerate();
+        if plan.entries() > SOFT_ENTRIES * samples {
+            tiles.for_each(|(t, out)| multiply_tile(source, plan, t * BLOCK, out));
+        } else {
+            let columns = plan.columns();
+            tiles.for_each(|(t, out)| {
+                let width = out.len() / n;
+                for (k, sum) in out.chunks_exact_mut(width).enumerate() {
+                    let (members, mass) = columns.column(k);
+                    pulp::Arch::new().dispatch(|| add_rows(source, t * BLOCK, members, mass, sum));
+                }
+            });
+        }
+        Sketch::Values(values)
+    }
+
+    fn product_rows(&self, sketch: &Sketch, _: Side, rows: Range<usize>, out: &mut [f64]) {
+        let Sketch::Values(values) = sketch else { unreachable!("a dense sketch holds numbers") };
+        let n = values.len() / self.len();
+        let start = rows.start - rows.start % BLOCK;
+        let (range, width) = tile(self.len(), n, start);
+        for (k, sums) in values[range].chunks_exact(width).enumerate() {
+            for (row, sum) in out.chunks_exact_mut(n).zip(&sums[rows.start - start..rows.end - start]) {
+                row[k] = *sum;
+            }
+        }
+    }
+
+    fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32) {
+        let Sketch::Values(values) = sketch else { unreachable!("a dense sketch holds numbers") };
+        let (samples, row) = (self.len(), self.source(side).row(sample));
+        let n = values.len() / samples;
+        let whole: f64 = from.mass.iter().sum();
+        pulp::Arch::new().dispatch(|| {
+            for start in (0..samples).step_by(BLOCK) {
+                let (range, width) = tile(samples, n, start);
+                let (out, row) = (&mut values[range], &row[start..start + width]);
+                for (k, mass) in from.iter().map(|(k, mass)| (k, -mass)).chain([(to as usize, whole)]) {
+                    for (sum, value) in out[k * width..(k + 1) * width].iter_mut().zip(row) {
+                        *sum += mass * value.to_f64();
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// sum += Σ mass·source[member, start..], several rows at a time.
+#[inline(always)]
+fn add_rows<S: Scalar>(source: &Matrix<'_, S>, start: usize, members: &[u32], mass: &[f64], sum: &mut [f64]) {
+    let width = sum.len();
+    let piece = |j: u32| &source.row(j as usize)[start..start + width];
+    let (groups, rest) = members.as_chunks::<STREAMS>();
+    let (group_mass, rest_mass) = mass.as_chunks::<STREAMS>();
+    for (group, m) in groups.iter().zip(group_mass) {
+        let [a, b, c, d] = group.map(piece);
+        for ((((s, a), b), c), d) in sum.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            let left = m[0] * a.to_f64() + m[1] * b.to_f64();
+            let right = m[2] * c.to_f64() + m[3] * d.to_f64();
+            *s += left + right;
+        }
+    }
+    for (&j, m) in rest.iter().zip(rest_mass) {
+        for (s, a) in sum.iter_mut().zip(piece(j)) {
+            *s += m * a.to_f64();
+        }
+    }
+}
+
+/// out = Tᵀ·source[.., start..], for a plan with many entries a row.
+fn multiply_tile<S: Scalar>(source: &Matrix<'_, S>, plan: &Plan, start: usize, out: &mut [f64]) {
+    const DEPTH: usize = 256;
+    let n = plan.prototypes();
+    let width = out.len() / n;
+    let mut rows = vec![0.0; DEPTH * width];
+    let mut mass = vec![0.0; DEPTH * n];
+    for first in (0..plan.len()).step_by(DEPTH) {
+        let depth = DEPTH.min(plan.len() - first);
+        mass.fill(0.0);
+        for (at, j) in (first..first + depth).enumerate() {
+            let row = &source.row(j)[start..start + width];
+            rows[at * width..(at + 1) * width].iter_mut().zip(row).for_each(|(r, v)| *r = v.to_f64());
+            plan.row(j).iter().for_each(|(k, m)| mass[at * n + k] = m);
+        }
+        matmul(
+            MatMut::from_row_major_slice_mut(out, n, width),
+            Accum::Add,
+            MatRef::from_row_major_slice(&mass[..depth * n], depth, n).transpose(),
+            MatRef::from_row_major_slice(&rows[..depth * width], depth, width),
+            1.0,
+            Par::Seq,
+        );
+    }
+}
+
+/// Σ_j f1(row[j])·weights[j].
+fn weighted_f1<S: Scalar>(loss: Loss, row: &[S], weights: &[f64]) -> f64 {
+    pulp::Arch::new().dispatch(|| match loss {
+        Loss::Square => weighted_sum(row, weights, |a| a * a),
+        Loss::Kl => weighted_sum(row, weights, |a| logarithm::x_log_x(a) - a),
+        Loss::BinaryCrossEntropy => weighted_sum(row, weights, |a| logarithm::x_log_x(a) + logarithm::x_log_x(1.0 - a)),
+    })
+}
+
+/// Σ f(row[j])·weights[j] in eight interleaved sums, which the compiler turns into vectors.
+#[inline(always)]
+fn weighted_sum<S: Scalar>(row: &[S], weights: &[f64], f: impl Fn(f64) -> f64) -> f64 {
+    let mut sums = [0.0; 8];
+    let (row_groups, row_rest) = row.as_chunks::<8>();
+    let (weight_groups, weight_rest) = weights.as_chunks::<8>();
+    for (r, w) in row_groups.iter().zip(weight_groups) {
+        for lane in 0..8 {
+            sums[lane] += f(r[lane].to_f64()) * w[lane];
+        }
+    }
+    let rest: f64 = row_rest.iter().zip(weight_rest).map(|(r, w)| f(r.to_f64()) * w).sum();
+    sums.iter().sum::<f64>() + rest
+}
+
+/// Smallest and largest entry, or the first that is not finite.
+fn finite_bounds<S: Scalar>(matrix: &Matrix<'_, S>) -> Result<Bounds> {
+    /// Smallest, largest, and a number that is zero unless something was not finite.
+    #[inline(always)]
+    fn scan<S: Scalar>(row: &[S]) -> (S, S, S) {
+        let (mut low, mut high, mut poison) = (row[0], row[0], S::default());
+        for &value in row {
+            low = if value < low { value } else { low };
+            high = if value > high { value } else { high };
+            poison = poison + value * S::default();
+        }
+        (low, high, poison)
+    }
+    let of_row = |i: usize| {
+        let (low, high, poison) = pulp::Arch::new().dispatch(|| scan(matrix.row(i)));
+        (low.to_f64(), high.to_f64(), poison.to_f64() == 0.0)
+    };
+    let rows: Vec<(f64, f64, bool)> = (0..matrix.rows()).into_par_iter().with_min_len(64).map(of_row).collect();
+    let place = |i: usize, wanted: &dyn Fn(f64) -> bool| {
+        let column = matrix.row(i).iter().position(|v| wanted(v.to_f64())).unwrap_or(0);
+        (i, column)
+    };
+    if let Some(i) = rows.iter().position(|&(_, _, finite)| !finite) {
+        let (row, column) = place(i, &|v| !v.is_finite());
+        let value = matrix[(row, column)].to_f64();
+        return Err(Error::NotFinite { what: "similarity", row, column, value });
+    }
+    let (mut low, mut high) = ((f64::INFINITY, 0), (f64::NEG_INFINITY, 0));
+    for (i, &(row_low, row_high, _)) in rows.iter().enumerate() {
+        low = if row_low < low.0 { (row_low, i) } else { low };
+        high = if row_high > high.0 { (row_high, i) } else { high };
+    }
+    let extreme = |(value, i): (f64, usize)| Extreme { value, at: Some(place(i, &|v| v == value)) };
+    Ok(Bounds { low: extreme(low), high: extreme(high) })
+}
+
+/// Compares the matrix with its transpose in square tiles that fit the first cache.
+fn is_symmetric<S: Scalar>(matrix: &Matrix<'_, S>, tolerance: f64) -> bool {
+    const TILE: usize = 64;
+    let samples = matrix.rows();
+    (0..samples.div_ceil(TILE)).into_par_iter().all(|t| {
+        let rows = t * TILE..((t + 1) * TILE).min(samples);
+        (rows.start..samples).step_by(TILE).all(|first| {
+            let columns = first..(first + TILE).min(samples);
+            rows.clone().all(|i| {
+                let row = &matrix.row(i)[columns.clone()];
+                let mirrored = columns.clone().map(|j| matrix[(j, i)]);
+                row.iter().zip(mirrored).all(|(a, b)| (a.to_f64() - b.to_f64()).abs() <= tolerance)
+            })
+        })
+    })
+}

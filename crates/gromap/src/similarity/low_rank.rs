@@ -1,0 +1,206 @@
+//! C = A·Bᵀ with thin factors: the Gram matrices of PCA and MDS, Nyström approximations.
+//!
+//! The sketch of a plan is BᵀT, kept by prototypes (n×r): a scatter-add of N rows when the plan is
+//! hard. Rows of C·T are then a thin product with A.
+
+use std::ops::Range;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+use super::{Bounds, Definiteness, Extreme, Side, Similarity, Sketch, blocks, sum_in_order};
+use crate::error::{Error, Result};
+use crate::loss::Loss;
+use crate::matrix::Matrix;
+use crate::plan::{Plan, PlanRow};
+use crate::scalar::Scalar;
+
+/// A similarity A·Bᵀ, or A·Aᵀ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LowRank<'a, S: Scalar = f64> {
+    left: Matrix<'a, S>,
+    /// `None` is A·Aᵀ.
+    right: Option<Matrix<'a, S>>,
+}
+
+impl<'a, S: Scalar> LowRank<'a, S> {
+    /// C = A·Aᵀ: symmetric and positive semi-definite.
+    pub fn symmetric(factor: Matrix<'a, S>) -> Result<Self> {
+        check_factor(&factor)?;
+        Ok(Self { left: factor, right: None })
+    }
+
+    /// C = A·Bᵀ.
+    pub fn new(left: Matrix<'a, S>, right: Matrix<'a, S>) -> Result<Self> {
+        check_factor(&left)?;
+        check_factor(&right)?;
+        Error::check_len("rows of the right factor", left.rows(), right.rows())?;
+        Error::check_len("columns of the right factor", left.columns(), right.columns())?;
+        Ok(Self { left, right: Some(right) })
+    }
+
+    /// The rank r of the factors.
+    pub fn rank(&self) -> usize {
+        self.left.columns()
+    }
+
+    fn factors(&self, side: Side) -> (&Matrix<'a, S>, &Matrix<'a, S>) {
+        let right = self.right.as_ref().unwrap_or(&self.left);
+        match side {
+            Side::Direct => (&self.left, right),
+            Side::Transposed => (right, &self.left),
+        }
+    }
+}
+
+fn check_factor<S: Scalar>(factor: &Matrix<'_, S>) -> Result<()> {
+    if factor.rows() == 0 || factor.columns() == 0 {
+        return Err(Error::parameter("size of a factor", 0.0, "at least 1 × 1"));
+    }
+    factor.check_finite("factor")
+}
+
+/// TᵀB by prototypes, n×r.
+fn compress<S: Scalar>(factor: &Matrix<'_, S>, plan: &Plan) -> Vec<f64> {
+    let r = factor.columns();
+    let partial = blocks(plan.len())
+        .map(|rows| {
+            let mut sums = vec![0.0; plan.prototypes() * r];
+            pulp::Arch::new().dispatch(|| {
+                for i in rows {
+                    let row = factor.row(i);
+                    for (k, mass) in plan.row(i).iter() {
+                        for (sum, value) in sums[k * r..(k + 1) * r].iter_mut().zip(row) {
+                            *sum += mass * value.to_f64();
+                        }
+                    }
+                }
+            });
+            sums
+        })
+        .collect();
+    sum_in_order(partial)
+}
+
+impl<S: Scalar> Similarity for LowRank<'_, S> {
+    fn len(&self) -> usize {
+        self.left.rows()
+    }
+
+    fn is_symmetric(&self) -> bool {
+        self.right.is_none()
+    }
+
+    fn definiteness(&self) -> Definiteness {
+        if self.right.is_none() { Definiteness::Psd } else { Definiteness::Unknown }
+    }
+
+    /// By Cauchy-Schwarz; the upper bound of A·Aᵀ is attained on the diagonal.
+    fn bounds(&self) -> Bounds {
+        let norm = |row: &[S]| row.iter().map(|v| v.to_f64().powi(2)).sum::<f64>().sqrt();
+        let largest = |m: &Matrix<'_, S>| (0..m.rows()).map(|i| norm(m.row(i))).fold(0.0, f64::max);
+        let (left, right) = self.factors(Side::Direct);
+        let bound = largest(left) * largest(right);
+        let not_negative = |m: &Matrix<'_, S>| m.values().iter().all(|v| v.to_f64() >= 0.0);
+        let low = if not_negative(left) && not_negative(right) { 0.0 } else { -bound };
+        Bounds { low: Extreme { value: low, at: None }, high: Extreme { value: bound, at: None } }
+    }
+
+    fn diagonal(&self, i: usize) -> f64 {
+        let (left, right) = self.factors(Side::Direct);
+        left.row(i).iter().zip(right.row(i)).map(|(a, b)| a.to_f64() * b.to_f64()).sum()
+    }
+
+    /// Square: ⟨AᵀDₕA, BᵀDₕB⟩. The other losses would need every entry.
+    fn constant(&self, loss: Loss, weights: &[f64]) -> Option<f64> {
+        if loss != Loss::Square {
+            return None;
+        }
+        let (left, right) = self.factors(Side::Direct);
+        let gram_left = weighted_gram(left, weights);
+        let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        Some(match self.right {
+            None => product(&gram_left, &gram_left),
+            Some(_) => product(&gram_left, &weighted_gram(right, weights)),
+        })
+    }
+
+    fn sketch(&self, plan: &Plan, side: Side) -> Sketch {
+        Sketch::Values(compress(self.factors(side).1, plan))
+    }
+
+    fn product_rows(&self, sketch: &Sketch, side: Side, rows: Range<usize>, out: &mut [f64]) {
+        let Sketch::Values(compressed) = sketch else { unreachable!("a low-rank sketch holds numbers") };
+        let (left, r) = (self.factors(side).0, self.rank());
+        let n = compressed.len() / r;
+        let compressed = MatRef::from_row_major_slice(compressed, n, r);
+        let count = rows.len();
+        let tile: Vec<f64> = left.values()[rows.start * r..rows.end * r].iter().map(|v| v.to_f64()).collect();
+        matmul(
+            MatMut::from_row_major_slice_mut(out, count, n),
+            Accum::Replace,
+            MatRef::from_row_major_slice(&tile, count, r),
+            compressed.transpose(),
+            1.0,
+            Par::Seq,
+        );
+    }
+
+    fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32) {
+        let Sketch::Values(compressed) = sketch else { unreachable!("a low-rank sketch holds numbers") };
+        let (row, r) = (self.factors(side).1.row(sample), self.rank());
+        let whole: f64 = from.mass.iter().sum();
+        let changes = from.iter().map(|(k, mass)| (k, -mass)).chain([(to as usize, whole)]);
+        for (k, mass) in changes {
+            for (sum, value) in compressed[k * r..(k + 1) * r].iter_mut().zip(row) {
+                *sum += mass * value.to_f64();
+            }
+        }
+    }
+
+    fn plan_mass(&self, plan: &Plan, sketch: &Sketch) -> Matrix<'static> {
+        let Sketch::Values(right) = sketch else { unreachable!("a low-rank sketch holds numbers") };
+        let (n, r) = (plan.prototypes(), self.rank());
+        let left = match self.right {
+            None => None,
+            Some(_) => Some(compress(&self.left, plan)),
+        };
+        let as_rows = |values| MatRef::from_row_major_slice(values, n, r);
+        let mut mass = Matrix::zeros(n, n);
+        matmul(
+            MatMut::from_row_major_slice_mut(mass.values_mut(), n, n),
+            Accum::Replace,
+            as_rows(left.as_ref().unwrap_or(right)),
+            as_rows(right).transpose(),
+            1.0,
+            Par::Seq,
+        );
+        mass
+    }
+}
+
+/// AᵀDₕA, r×r, a product for each block of rows.
+fn weighted_gram<S: Scalar>(factor: &Matrix<'_, S>, weights: &[f64]) -> Vec<f64> {
+    let r = factor.columns();
+    let mut total = vec![0.0; r * r];
+    // Blocks in sequence, each product in parallel: r×r partial sums for every block would be large.
+    for start in (0..factor.rows()).step_by(super::BLOCK) {
+        let end = (start + super::BLOCK).min(factor.rows());
+        let weighted =
+            Matrix::from_fn(end - start, r, |i, j| factor[(start + i, j)].to_f64() * weights[start + i].sqrt());
+        let tile = 64usize;
+        total.par_chunks_mut(tile * r).enumerate().for_each(|(t, out)| {
+            let height = out.len() / r;
+            matmul(
+                MatMut::from_row_major_slice_mut(out, height, r),
+                Accum::Add,
+                weighted.as_faer().subcols(t * tile, height).transpose(),
+                weighted.as_faer(),
+                1.0,
+                Par::Seq,
+            );
+        });
+    }
+    total
+}

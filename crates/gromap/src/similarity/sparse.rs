@@ -1,0 +1,239 @@
+//! A sparse similarity in compressed rows. A product with a plan is one look at each neighbour's
+//! label, so the sketch is the plan itself.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::{Bounds, Definiteness, Extreme, Side, Similarity, Sketch, blocks};
+use crate::error::{Error, Result};
+use crate::loss::Loss;
+use crate::plan::{Plan, PlanRow};
+use crate::scalar::Scalar;
+
+/// Compressed rows: row i holds `columns[offsets[i]..offsets[i+1]]`, ascending.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sparse<'a, S: Scalar = f32> {
+    rows: Rows<'a, S>,
+    /// The transpose, only if it differs.
+    transposed: Option<Rows<'a, S>>,
+    definiteness: Definiteness,
+    bounds: Bounds,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Rows<'a, S: Scalar> {
+    offsets: Cow<'a, [usize]>,
+    columns: Cow<'a, [u32]>,
+    values: Cow<'a, [S]>,
+}
+
+impl<'a, S: Scalar> Sparse<'a, S> {
+    /// Takes compressed rows with ascending columns; entries that are not stored are zero.
+    ///
+    /// ```
+    /// use gromap::{Similarity, Sparse};
+    /// let c = Sparse::new(vec![0, 1, 2], vec![1, 0], vec![0.5f32, 0.5])?;
+    /// assert!(c.is_symmetric() && c.len() == 2);
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn new(
+        offsets: impl Into<Cow<'a, [usize]>>,
+        columns: impl Into<Cow<'a, [u32]>>,
+        values: impl Into<Cow<'a, [S]>>,
+    ) -> Result<Self> {
+        let rows = Rows { offsets: offsets.into(), columns: columns.into(), values: values.into() };
+        rows.check()?;
+        let bounds = rows.bounds();
+        let transposed = rows.transpose();
+        let scale = bounds.low.value.abs().max(bounds.high.value.abs());
+        let symmetric = rows.offsets == transposed.offsets
+            && rows.columns == transposed.columns
+            && rows
+                .values
+                .iter()
+                .zip(transposed.values.iter())
+                .all(|(a, b)| (a.to_f64() - b.to_f64()).abs() <= 8.0 * S::EPSILON * scale);
+        let transposed = (!symmetric).then_some(transposed);
+        Ok(Self { rows, transposed, definiteness: Definiteness::Unknown, bounds })
+    }
+
+    /// States what the caller knows of the signs of the matrix.
+    pub fn with_definiteness(mut self, definiteness: Definiteness) -> Self {
+        self.definiteness = definiteness;
+        self
+    }
+
+    /// Number of stored entries.
+    pub fn stored(&self) -> usize {
+        self.rows.values.len()
+    }
+
+    /// Row i: its columns, ascending, and their values.
+    pub fn row(&self, i: usize) -> (&[u32], &[S]) {
+        self.rows.row(i)
+    }
+
+    fn side(&self, side: Side) -> &Rows<'a, S> {
+        match (side, &self.transposed) {
+            (Side::Transposed, Some(transposed)) => transposed,
+            _ => &self.rows,
+        }
+    }
+}
+
+impl<S: Scalar> Rows<'_, S> {
+    fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    #[inline]
+    fn row(&self, i: usize) -> (&[u32], &[S]) {
+        let range = self.offsets[i]..self.offsets[i + 1];
+        (&self.columns[range.clone()], &self.values[range])
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.offsets.len() < 2 {
+            return Err(Error::parameter("number of samples", 0.0, "at least 1"));
+        }
+        let samples = self.len();
+        let wrong = |row: usize, problem: &str| Err(Error::Sparse { row, problem: problem.into() });
+        Error::check_len("first offset of a sparse similarity", 0, self.offsets[0])?;
+        Error::check_len("number of columns stored", self.values.len(), self.columns.len())?;
+        Error::check_len("last offset of a sparse similarity", self.values.len(), self.offsets[samples])?;
+        for i in 0..samples {
+            let (start, end) = (self.offsets[i], self.offsets[i + 1]);
+            if start > end || end > self.values.len() {
+                return wrong(i, "offsets must not decrease");
+            }
+            let (columns, values) = self.row(i);
+            if columns.windows(2).any(|pair| pair[0] >= pair[1]) {
+                return wrong(i, "columns must ascend, each named once");
+            }
+            if columns.last().is_some_and(|&last| last as usize >= samples) {
+                return wrong(i, &format!("a column is not below {samples}, the number of samples"));
+            }
+            if let Some(at) = values.iter().position(|v| !v.to_f64().is_finite()) {
+                let (column, value) = (columns[at] as usize, values[at].to_f64());
+                return Err(Error::NotFinite { what: "similarity", row: i, column, value });
+            }
+        }
+        Ok(())
+    }
+
+    fn bounds(&self) -> Bounds {
+        let full = self.values.len() == self.len() * self.len();
+        let zero = Extreme { value: 0.0, at: None };
+        let (mut low, mut high) = if full {
+            (Extreme { value: f64::INFINITY, at: None }, Extreme { value: f64::NEG_INFINITY, at: None })
+        } else {
+            (zero, zero)
+        };
+        for i in 0..self.len() {
+            let (columns, values) = self.row(i);
+            for (&j, value) in columns.iter().zip(values) {
+                let entry = Extreme { value: value.to_f64(), at: Some((i, j as usize)) };
+                if entry.value < low.value {
+                    low = entry;
+                }
+                if entry.value > high.value {
+                    high = entry;
+                }
+            }
+        }
+        Bounds { low, high }
+    }
+
+    /// Counting sort by column; rows come out ascending.
+    fn transpose(&self) -> Rows<'static, S> {
+        let samples = self.len();
+        let mut offsets = vec![0; samples + 1];
+        for &j in self.columns.iter() {
+            offsets[j as usize + 1] += 1;
+        }
+        for j in 0..samples {
+            offsets[j + 1] += offsets[j];
+        }
+        let mut next = offsets.clone();
+        let mut columns = vec![0; self.columns.len()];
+        let mut values = vec![S::default(); self.values.len()];
+        for i in 0..samples {
+            let (row_columns, row_values) = self.row(i);
+            for (&j, &value) in row_columns.iter().zip(row_values) {
+                let at = &mut next[j as usize];
+                columns[*at] = i as u32;
+                values[*at] = value;
+                *at += 1;
+            }
+        }
+        Rows { offsets: offsets.into(), columns: columns.into(), values: values.into() }
+    }
+}
+
+impl<S: Scalar> Similarity for Sparse<'_, S> {
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn is_symmetric(&self) -> bool {
+        self.transposed.is_none()
+    }
+
+    fn definiteness(&self) -> Definiteness {
+        self.definiteness
+    }
+
+    fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    fn diagonal(&self, i: usize) -> f64 {
+        let (columns, values) = self.rows.row(i);
+        columns.binary_search(&(i as u32)).map_or(0.0, |at| values[at].to_f64())
+    }
+
+    fn constant(&self, loss: Loss, weights: &[f64]) -> Option<f64> {
+        use rayon::prelude::*;
+        let of_row = |i: usize| {
+            let (columns, values) = self.rows.row(i);
+            let sum: f64 = columns.iter().zip(values).map(|(&j, v)| loss.f1(v.to_f64()) * weights[j as usize]).sum();
+            weights[i] * sum
+        };
+        let partial: Vec<f64> = blocks(self.len()).map(|rows| rows.map(of_row).sum()).collect();
+        Some(partial.into_iter().sum())
+    }
+
+    fn sketch(&self, plan: &Plan, _: Side) -> Sketch {
+        Sketch::Plan(plan.clone())
+    }
+
+    fn product_rows(&self, sketch: &Sketch, side: Side, rows: Range<usize>, out: &mut [f64]) {
+        let Sketch::Plan(plan) = sketch else { unreachable!("a sparse sketch is the plan") };
+        let matrix = self.side(side);
+        out.fill(0.0);
+        for (i, sums) in rows.zip(out.chunks_exact_mut(plan.prototypes())) {
+            let (columns, values) = matrix.row(i);
+            match plan.hard_labels() {
+                Some(labels) => {
+                    let weights = plan.sample_weights();
+                    for (&j, value) in columns.iter().zip(values) {
+                        sums[labels[j as usize] as usize] += value.to_f64() * weights[j as usize];
+                    }
+                }
+                None => {
+                    for (&j, value) in columns.iter().zip(values) {
+                        for (k, mass) in plan.row(j as usize).iter() {
+                            sums[k] += value.to_f64() * mass;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn reassign(&self, sketch: &mut Sketch, _: Side, sample: usize, _: PlanRow<'_>, to: u32) {
+        if let Sketch::Plan(plan) = sketch {
+            plan.assign(sample, to);
+        }
+    }
+}

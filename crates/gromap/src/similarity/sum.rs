@@ -1,0 +1,119 @@
+//! Σ_s w_s·C_s: several similarities of the same samples, or one of them rescaled.
+
+use std::ops::Range;
+
+use super::{Bounds, Definiteness, Extreme, Side, Similarity, Sketch};
+use crate::error::{Error, Result};
+use crate::loss::Loss;
+use crate::matrix::Matrix;
+use crate::plan::{Plan, PlanRow};
+
+/// A weighted sum of similarities of the same samples.
+#[derive(Clone)]
+pub struct WeightedSum<'a> {
+    parts: Vec<(f64, &'a dyn Similarity)>,
+}
+
+impl<'a> WeightedSum<'a> {
+    /// Sums `parts`, each with a positive weight.
+    ///
+    /// ```
+    /// use gromap::{Dense, Matrix, Similarity, WeightedSum};
+    /// let c = Dense::new(Matrix::new(vec![2.0, 1.0, 1.0, 2.0], 2, 2)?)?;
+    /// let half = WeightedSum::new(vec![(0.5, &c as &dyn Similarity)])?;
+    /// assert_eq!(half.diagonal(0), 1.0);
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn new(parts: Vec<(f64, &'a dyn Similarity)>) -> Result<Self> {
+        let Some((_, first)) = parts.first() else {
+            return Err(Error::parameter("number of similarities", 0.0, "at least 1"));
+        };
+        for (weight, part) in &parts {
+            if !(weight.is_finite() && *weight > 0.0) {
+                return Err(Error::parameter("weight of a similarity", *weight, "finite and positive"));
+            }
+            Error::check_len("samples of a similarity in a sum", first.len(), part.len())?;
+        }
+        Ok(Self { parts })
+    }
+
+    fn with_sketches<'b>(&'b self, sketch: &'b Sketch) -> impl Iterator<Item = (f64, &'a dyn Similarity, &'b Sketch)> {
+        let Sketch::Parts(sketches) = sketch else { unreachable!("the sketch of a sum has parts") };
+        self.parts.iter().zip(sketches).map(|(&(weight, part), sketch)| (weight, part, sketch))
+    }
+}
+
+impl Similarity for WeightedSum<'_> {
+    fn len(&self) -> usize {
+        self.parts[0].1.len()
+    }
+
+    fn is_symmetric(&self) -> bool {
+        self.parts.iter().all(|(_, part)| part.is_symmetric())
+    }
+
+    /// Each known kind is closed under positive sums.
+    fn definiteness(&self) -> Definiteness {
+        let first = self.parts[0].1.definiteness();
+        let same = self.parts.iter().all(|(_, part)| part.definiteness() == first);
+        if same { first } else { Definiteness::Unknown }
+    }
+
+    fn bounds(&self) -> Bounds {
+        let add = |side: fn(&Bounds) -> Extreme| {
+            let extremes = self.parts.iter().map(|(weight, part)| {
+                let extreme = side(&part.bounds());
+                Extreme { value: weight * extreme.value, at: extreme.at }
+            });
+            // Two entries at different places do not add up to one entry.
+            let total = |a: Extreme, b: Extreme| Extreme {
+                value: a.value + b.value,
+                at: if a.at == b.at { a.at } else { None },
+            };
+            extremes.reduce(total).unwrap_or(Extreme { value: 0.0, at: None })
+        };
+        Bounds { low: add(|b| b.low), high: add(|b| b.high) }
+    }
+
+    fn diagonal(&self, i: usize) -> f64 {
+        self.parts.iter().map(|(weight, part)| weight * part.diagonal(i)).sum()
+    }
+
+    /// f1 is not additive: known only for the square of a single part.
+    fn constant(&self, loss: Loss, weights: &[f64]) -> Option<f64> {
+        match (loss, &self.parts[..]) {
+            (Loss::Square, [(weight, part)]) => Some(weight * weight * part.constant(loss, weights)?),
+            _ => None,
+        }
+    }
+
+    fn sketch(&self, plan: &Plan, side: Side) -> Sketch {
+        Sketch::Parts(self.parts.iter().map(|(_, part)| part.sketch(plan, side)).collect())
+    }
+
+    fn product_rows(&self, sketch: &Sketch, side: Side, rows: Range<usize>, out: &mut [f64]) {
+        let mut product = vec![0.0; out.len()];
+        out.fill(0.0);
+        for (weight, part, sketch) in self.with_sketches(sketch) {
+            part.product_rows(sketch, side, rows.clone(), &mut product);
+            out.iter_mut().zip(&product).for_each(|(sum, value)| *sum += weight * value);
+        }
+    }
+
+    fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32) {
+        let Sketch::Parts(sketches) = sketch else { unreachable!("the sketch of a sum has parts") };
+        for ((_, part), sketch) in self.parts.iter().zip(sketches) {
+            part.reassign(sketch, side, sample, from, to);
+        }
+    }
+
+    fn plan_mass(&self, plan: &Plan, sketch: &Sketch) -> Matrix<'static> {
+        let n = plan.prototypes();
+        let mut total = Matrix::zeros(n, n);
+        for (weight, part, sketch) in self.with_sketches(sketch) {
+            let mass = part.plan_mass(plan, sketch);
+            total.values_mut().iter_mut().zip(mass.values()).for_each(|(sum, value)| *sum += weight * value);
+        }
+        total
+    }
+}

@@ -4,24 +4,46 @@
 //! reduction. This crate holds the method and nothing else: no files, no printing, no Python.
 //!
 //! ```text
-//! Similarity C_X (N×N operator) ──► products with a Plan T (N×n) ──► PlanSummary { M = TᵀC_X T, q = Tᵀ1 }
+//! Similarity C_X: dense | low-rank | sparse | sum            similarity/
+//!    │ products with a plan, at the cost of its few entries
+//!    ▼
+//! PlanStep: vertex descent | conditional gradient | mirror   transport/
+//!    │
+//!    ▼
+//! Plan T ──► PlanSummary { M = TᵀC_X T (n×n), q = Tᵀ1 (n) } ──► target C̄: given (Srgw) | learnt (Barycenter)
 //! ```
+//!
+//! Results are the same bytes for the same input, seed and version, whatever the number of threads.
 
 #![warn(missing_docs)]
 
+mod barycenter;
 mod error;
+mod features;
 mod logarithm;
 mod loss;
 mod matrix;
+mod observe;
 mod plan;
 mod scalar;
 mod similarity;
+mod solver;
+mod srgw;
+mod transport;
 
+pub use barycenter::{Barycenter, FittedBarycenter, Input};
 pub use error::{Error, Result};
+pub use features::Samples;
 pub use loss::Loss;
 pub use matrix::Matrix;
+pub use observe::{Event, Flow, Observer, StopReason, Stopping};
 pub use plan::{Columns, Plan, PlanRow, SampleWeights};
 pub use scalar::Scalar;
 pub use similarity::{
     BLOCK, Bounds, Definiteness, Dense, Extreme, LowRank, Side, Similarity, Sketch, Sparse, WeightedSum,
+};
+pub use solver::{Settings, Solver};
+pub use srgw::{Scale, Srgw, Transport};
+pub use transport::{
+    ConditionalGradient, MirrorDescent, PlanStep, PlanSummary, TransportProblem, TransportState, VertexDescent,
 };

@@ -57,7 +57,7 @@ impl<'a, S: Scalar> Dense<'a, S> {
     }
 
     /// The matrix whose row j holds what sample j adds to every row of the product.
-    fn source(&self, side: Side) -> &Matrix<'a, S> {
+    pub(super) fn source(&self, side: Side) -> &Matrix<'a, S> {
         match (side, &self.transposed) {
             (Side::Direct, Some(transposed)) => transposed,
             _ => &self.matrix,

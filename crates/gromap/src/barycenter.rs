@@ -1,0 +1,384 @@
+//! srGWB: the target of n prototypes that is closest to one or several inputs, found together with
+//! the plans. This is the clustering end of the method.
+//!
+//! ```text
+//! min over C̄, F and plans T_s:  Σ_s λ_s · ( α·E(T_s; C̄) + (1−α)·Σ ‖x_i − f_k‖²·T_s[i,k] )
+//! ```
+//!
+//! Given the plans, C̄ = Σ λ·M_s ⊘ Σ λ·q_s q_sᵀ and F = Σ λ·T_sᵀX_s ⊘ Σ λ·q_s are best, for all three
+//! losses. Vertex descent keeps them so after every single move; the other solvers alternate.
+
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::error::{Error, Result};
+use crate::features::{FeatureCost, Samples, square};
+use crate::loss::Loss;
+use crate::matrix::Matrix;
+use crate::observe::{Observer, Round, StopReason, drive};
+use crate::plan::{Plan, SampleWeights};
+use crate::similarity::{Definiteness, Similarity};
+use crate::solver::{Settings, Solver, check_alpha, check_start};
+use crate::transport::vertex::{Descent, FeatureTerm, FreeSummary, FreeTarget};
+use crate::transport::{PlanSummary, TransportProblem, TransportState};
+
+/// One input of a barycenter: a similarity and what comes with it.
+#[derive(Clone)]
+pub struct Input<'a> {
+    similarity: &'a dyn Similarity,
+    share: f64,
+    sample_weights: Option<SampleWeights>,
+    features: Option<Samples<'a>>,
+    start: Option<Plan>,
+}
+
+impl<'a> Input<'a> {
+    /// A similarity with uniform sample weights, no features and a random start.
+    pub fn new(similarity: &'a dyn Similarity) -> Self {
+        Self { similarity, share: 1.0, sample_weights: None, features: None, start: None }
+    }
+
+    /// How much this input counts; only ratios between inputs matter.
+    pub fn share(mut self, share: f64) -> Self {
+        self.share = share;
+        self
+    }
+
+    /// Weighs the samples.
+    pub fn sample_weights(mut self, weights: SampleWeights) -> Self {
+        self.sample_weights = Some(weights);
+        self
+    }
+
+    /// Features of the samples, for a fused barycenter.
+    pub fn features(mut self, samples: impl Into<Samples<'a>>) -> Self {
+        self.features = Some(samples.into());
+        self
+    }
+
+    /// Starts from this plan.
+    pub fn start(mut self, plan: Plan) -> Self {
+        self.start = Some(plan);
+        self
+    }
+}
+
+/// Semi-relaxed Gromov-Wasserstein barycenter of one or several inputs.
+///
+/// ```
+/// use gromap::{Barycenter, Input, LowRank, Matrix};
+/// let x = Matrix::new(vec![1.0, 0.0, 1.1, 0.0, 0.0, 0.9, 0.0, 1.0], 4, 2)?;
+/// let similarity = LowRank::symmetric(x)?;
+/// let result = Barycenter::new(vec![Input::new(&similarity)], 2).solve()?;
+/// assert_eq!(result.hardness, 1.0);
+/// assert!(result.certificate.is_some()); // A·Aᵀ: Theorem 1 applies
+/// # Ok::<(), gromap::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Barycenter<'a> {
+    inputs: Vec<Input<'a>>,
+    prototypes: usize,
+    loss: Loss,
+    alpha: f64,
+    settings: Settings,
+}
+
+/// A learnt target, the plans to it, and how they were reached.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FittedBarycenter {
+    /// The target C̄, n×n; zero where a prototype is not used.
+    pub target: Matrix<'static>,
+    /// Features of the prototypes, n×p, when inputs have features; zero where one is not used.
+    pub features: Option<Matrix<'static>>,
+    /// One plan for each input.
+    pub plans: Vec<Plan>,
+    /// The loss reached.
+    pub loss: f64,
+    /// Whether the loss holds Σ f1(C_X)·h·h, which nothing learnt changes; it is left out where it
+    /// would cost more than the solution.
+    pub loss_is_complete: bool,
+    /// The loss at the start and after every round, never increasing.
+    pub history: Vec<f64>,
+    /// Why the solver stopped.
+    pub stop: StopReason,
+    /// Share of the sample mass in rows with a single entry, over all inputs.
+    pub hardness: f64,
+    /// Why a hard optimum must exist (Theorem 1 of the paper: the square loss, and a similarity of
+    /// one of these kinds), if that is known.
+    pub certificate: Option<Definiteness>,
+}
+
+impl<'a> Barycenter<'a> {
+    /// The problem with the square loss and default settings.
+    pub fn new(inputs: Vec<Input<'a>>, prototypes: usize) -> Self {
+        Self { inputs, prototypes, loss: Loss::Square, alpha: 1.0, settings: Settings::default() }
+    }
+
+    /// Compares similarities by this loss.
+    pub fn loss(mut self, loss: Loss) -> Self {
+        self.loss = loss;
+        self
+    }
+
+    /// Weight α of the structure against the features of the inputs.
+    pub fn alpha(mut self, alpha: f64) -> Self {
+        self.alpha = alpha;
+        self
+    }
+
+    /// Chooses solver, stopping rule and seed.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Solves.
+    pub fn solve(&self) -> Result<FittedBarycenter> {
+        self.solve_observed(&mut ())
+    }
+
+    /// Solves, telling an observer of every round.
+    pub fn solve_observed(&self, observer: &mut dyn Observer) -> Result<FittedBarycenter> {
+        self.check()?;
+        let plans = self.starts()?;
+        let total: f64 = self.inputs.iter().map(|input| input.share).sum();
+        let shares = self.inputs.iter().map(|input| input.share / total).collect();
+        let mut fit = Fit::new(self, shares, &plans);
+        let first = fit.loss();
+        let stopping = &self.settings.stopping;
+        let (history, stop) = match self.settings.solver {
+            Solver::Vertex => {
+                let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.settings.seed);
+                let descents = self.inputs.iter().zip(plans).map(|(input, plan)| Descent::new(input.similarity, plan));
+                let mut descents: Vec<_> = descents.collect();
+                let outcome = drive(stopping, observer, first, || {
+                    let moves: usize = (0..descents.len()).map(|s| fit.sweep(s, &mut descents[s], &mut rng)).sum();
+                    Round { loss: fit.loss(), moved: moves > 0 }
+                });
+                fit.plans = descents.into_iter().map(|descent| descent.plan).collect();
+                outcome
+            }
+            _ => {
+                let mut states = Vec::new();
+                let outcome = drive(stopping, observer, first, || {
+                    let moved = fit.alternate(&mut states);
+                    Round { loss: fit.loss(), moved }
+                });
+                if !states.is_empty() {
+                    fit.plans = states.into_iter().map(|state: TransportState| state.plan).collect();
+                }
+                outcome
+            }
+        };
+        Ok(fit.finish(history, stop))
+    }
+
+    fn starts(&self) -> Result<Vec<Plan>> {
+        let start = |(index, input): (usize, &Input<'_>)| {
+            let weights = match &input.sample_weights {
+                Some(weights) => weights.clone(),
+                None => SampleWeights::uniform(input.similarity.len())?,
+            };
+            let plan = match &input.start {
+                Some(plan) => plan.clone(),
+                None => self.settings.start(self.prototypes, weights.clone(), index as u64)?,
+            };
+            check_start(&plan, self.prototypes, &weights)?;
+            Ok(plan)
+        };
+        self.inputs.iter().enumerate().map(start).collect()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.settings.check()?;
+        let Some(first) = self.inputs.first() else {
+            return Err(Error::parameter("number of inputs", 0.0, "at least 1"));
+        };
+        let columns = first.features.as_ref().map(Samples::columns);
+        check_alpha(self.alpha, columns.is_some())?;
+        for input in &self.inputs {
+            if !(input.share.is_finite() && input.share > 0.0) {
+                return Err(Error::parameter("share of an input", input.share, "finite and positive"));
+            }
+            if let Some(weights) = &input.sample_weights {
+                Error::check_len("number of sample_weights", input.similarity.len(), weights.len())?;
+            }
+            let own = input.features.as_ref().map(Samples::columns);
+            Error::check_len("columns of the features of an input", columns.unwrap_or(0), own.unwrap_or(0))?;
+            if let Some(samples) = &input.features {
+                samples.check(input.similarity.len())?;
+            }
+            self.loss.check_similarity(&input.similarity.bounds())?;
+        }
+        Ok(())
+    }
+}
+
+/// A barycenter on its way: plans, their summaries, and what the loss is made of.
+struct Fit<'f, 'a> {
+    problem: &'f Barycenter<'a>,
+    /// λ, sum 1.
+    shares: Vec<f64>,
+    plans: Vec<Plan>,
+    summaries: Vec<PlanSummary>,
+    /// TᵀX of each input; empty without features.
+    gathered: Vec<Matrix<'static>>,
+    /// Σ λ·Σ f1·h·h, if known.
+    constant: Option<f64>,
+    /// Σ λ·Σ h·‖x‖².
+    spread: f64,
+}
+
+impl<'f, 'a> Fit<'f, 'a> {
+    fn new(problem: &'f Barycenter<'a>, shares: Vec<f64>, plans: &[Plan]) -> Self {
+        let with_share = || problem.inputs.iter().zip(&shares).zip(plans);
+        let constant = with_share()
+            .map(|((input, share), plan)| Some(share * input.similarity.constant(problem.loss, plan.sample_weights())?))
+            .sum();
+        let spread = with_share()
+            .filter_map(|((input, share), plan)| {
+                Some(share * input.features.as_ref()?.weighted_square(plan.sample_weights()))
+            })
+            .sum();
+        let summarise = |(input, plan): (&Input<'_>, &Plan)| PlanSummary {
+            mass: input.similarity.plan_mass(plan, &input.similarity.sketch(plan, crate::similarity::Side::Direct)),
+            weights: plan.weights(),
+        };
+        let gather = |(input, plan): (&Input<'_>, &Plan)| Some(input.features.as_ref()?.gather(plan));
+        Self {
+            problem,
+            plans: plans.to_vec(),
+            summaries: problem.inputs.iter().zip(plans).map(summarise).collect(),
+            gathered: problem.inputs.iter().zip(plans).filter_map(gather).collect(),
+            shares,
+            constant,
+            spread,
+        }
+    }
+
+    fn summary(&self) -> FreeSummary<'_> {
+        let n = self.problem.prototypes;
+        let mut members = vec![0; n];
+        for plan in &self.plans {
+            for i in (0..plan.len()).filter(|&i| plan.sample_weights()[i] > 0.0) {
+                plan.row(i).iter().for_each(|(k, _)| members[k] += 1);
+            }
+        }
+        FreeSummary {
+            loss: self.problem.loss,
+            factor: self.problem.alpha,
+            symmetric: self.problem.inputs.iter().all(|input| input.similarity.is_symmetric()),
+            inputs: self.shares.iter().copied().zip(&self.summaries).collect(),
+            members,
+        }
+    }
+
+    /// Σ λ·TᵀX and Σ λ·q.
+    fn feature_sums(&self) -> Option<(Matrix<'static>, Vec<f64>)> {
+        let columns = self.gathered.first()?.columns();
+        let n = self.problem.prototypes;
+        let (mut sums, mut weights) = (Matrix::zeros(n, columns), vec![0.0; n]);
+        for ((share, gathered), summary) in self.shares.iter().zip(&self.gathered).zip(&self.summaries) {
+            sums.values_mut().iter_mut().zip(gathered.values()).for_each(|(sum, value)| *sum += share * value);
+            weights.iter_mut().zip(&summary.weights).for_each(|(sum, q)| *sum += share * q);
+        }
+        Some((sums, weights))
+    }
+
+    /// F, zero where a prototype is not used.
+    fn best_features(&self) -> Option<Matrix<'static>> {
+        let (mut sums, weights) = self.feature_sums()?;
+        for (k, &weight) in weights.iter().enumerate() {
+            let scale = if weight > 0.0 { 1.0 / weight } else { 0.0 };
+            sums.row_mut(k).iter_mut().for_each(|value| *value *= scale);
+        }
+        Some(sums)
+    }
+
+    fn loss(&self) -> f64 {
+        let alpha = self.problem.alpha;
+        let structure = alpha * self.constant.unwrap_or(0.0) + self.summary().loss();
+        let gathered = self.feature_sums().map_or(0.0, |(sums, weights)| {
+            let of = |(k, &w): (usize, &f64)| if w > 0.0 { square(sums.row(k)) / w } else { 0.0 };
+            weights.iter().enumerate().map(of).sum()
+        });
+        structure + (1.0 - alpha) * (self.spread - gathered)
+    }
+
+    /// One sweep of vertex descent over the samples of input s.
+    fn sweep(&mut self, s: usize, descent: &mut Descent<'_>, rng: &mut Xoshiro256PlusPlus) -> usize {
+        let input = &self.problem.inputs[s];
+        let fused = self.problem.alpha < 1.0;
+        let features =
+            input.features.as_ref().filter(|_| fused).zip(self.feature_sums()).map(|(samples, (sums, weights))| {
+                FeatureTerm::new(samples, 1.0 - self.problem.alpha, self.shares[s], sums, weights)
+            });
+        let mut criterion = FreeTarget::new(&self.summary(), s, features);
+        let moves = descent.sweep(&mut criterion, rng, |_, _| ());
+        if moves > 0 {
+            self.plans[s] = descent.plan.clone();
+            self.summaries[s] = PlanSummary {
+                mass: input.similarity.plan_mass(&descent.plan, &descent.direct),
+                weights: descent.plan.weights(),
+            };
+            if let Some(samples) = &input.features {
+                self.gathered[s] = samples.gather(&descent.plan);
+            }
+        }
+        moves
+    }
+
+    /// One round of plans given target and features, then target and features given plans.
+    fn alternate(&mut self, states: &mut Vec<TransportState>) -> bool {
+        let target = self.summary().best_target();
+        let features = self.best_features();
+        let mut moved = false;
+        for (s, input) in self.problem.inputs.iter().enumerate() {
+            let alpha = self.problem.alpha;
+            let cost = input
+                .features
+                .as_ref()
+                .filter(|_| alpha < 1.0)
+                .zip(features.as_ref())
+                .map(|(samples, features)| FeatureCost::new(samples, features.view(), 1.0 - alpha));
+            let problem =
+                TransportProblem::new(input.similarity, &target, self.problem.loss, alpha, 0.0).with_features(cost);
+            match states.get_mut(s) {
+                Some(state) => state.enter(&problem),
+                None => states.push(TransportState::new(&problem, self.plans[s].clone())),
+            }
+            let state = &mut states[s];
+            let mut step = self.problem.settings.step();
+            let first = state.loss + step.penalty(&state.plan);
+            let (history, _) = drive(&self.problem.settings.stopping, &mut (), first, || {
+                let moved = step.step(&problem, state);
+                Round { loss: state.loss + step.penalty(&state.plan), moved }
+            });
+            moved |= history.len() > 1;
+            self.plans[s] = state.plan.clone();
+            self.summaries[s] = state.summary.clone();
+            if let Some(samples) = &input.features {
+                self.gathered[s] = samples.gather(&state.plan);
+            }
+        }
+        moved
+    }
+
+    fn finish(self, history: Vec<f64>, stop: StopReason) -> FittedBarycenter {
+        let problem = self.problem;
+        let kinds: Vec<_> = problem.inputs.iter().map(|input| input.similarity.definiteness()).collect();
+        let certified = problem.loss == Loss::Square && kinds.iter().all(|kind| kind.has_hard_optimum());
+        let hardness = self.plans.iter().zip(&self.shares).map(|(plan, share)| share * plan.hardness()).sum();
+        FittedBarycenter {
+            target: self.summary().best_target(),
+            features: self.best_features(),
+            loss: self.loss(),
+            loss_is_complete: self.constant.is_some() || problem.alpha == 0.0,
+            history,
+            stop,
+            hardness,
+            certificate: certified.then(|| kinds[0]),
+            plans: self.plans,
+        }
+    }
+}

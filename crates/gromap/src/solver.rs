@@ -1,0 +1,94 @@
+//! Which solver runs, from which start, and for how long: what the two problems share.
+
+use crate::error::{Error, Result};
+use crate::observe::Stopping;
+use crate::plan::{Plan, SampleWeights};
+use crate::transport::{ConditionalGradient, MirrorDescent, PlanStep, VertexDescent};
+
+/// How the plan is improved.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Solver {
+    /// Exact moves of single samples: finds the best optima. The default.
+    #[default]
+    Vertex,
+    /// All samples at once along the gradient, with an exact line search: what POT does.
+    ConditionalGradient,
+    /// Multiplicative steps on soft plans.
+    Mirror {
+        /// Inverse step size; `None` follows the spread of the gradient.
+        epsilon: Option<f64>,
+        /// Weight of the entropy Σ T·log T in the objective; 0 minimises the loss itself.
+        entropy: f64,
+    },
+}
+
+/// Solver, stopping rule and seed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Settings {
+    /// How the plan is improved.
+    pub solver: Solver,
+    /// When to stop.
+    pub stopping: Stopping,
+    /// Seed of the start and of the order of visits.
+    pub seed: u64,
+}
+
+impl Settings {
+    /// Refuses numbers out of range.
+    pub(crate) fn check(&self) -> Result<()> {
+        let not_negative = |name, value: f64| {
+            let fine = value.is_finite() && value >= 0.0;
+            fine.then_some(()).ok_or_else(|| Error::parameter(name, value, "finite and not negative"))
+        };
+        not_negative("rel_tolerance", self.stopping.rel_tolerance)?;
+        not_negative("abs_tolerance", self.stopping.abs_tolerance)?;
+        if let Solver::Mirror { epsilon, entropy } = self.solver {
+            not_negative("entropy", entropy)?;
+            if let Some(epsilon) = epsilon
+                && !(epsilon.is_finite() && epsilon > 0.0)
+            {
+                return Err(Error::parameter("epsilon", epsilon, "finite and positive"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The step for a fixed target.
+    pub(crate) fn step(&self) -> Box<dyn PlanStep> {
+        match self.solver {
+            Solver::Vertex => Box::new(VertexDescent::new(self.seed)),
+            Solver::ConditionalGradient => Box::new(ConditionalGradient),
+            Solver::Mirror { epsilon, entropy } => Box::new(MirrorDescent { epsilon, entropy }),
+        }
+    }
+
+    /// The random start that suits the solver: hard for vertices, the paper's soft rows otherwise.
+    pub(crate) fn start(&self, prototypes: usize, weights: SampleWeights, input: u64) -> Result<Plan> {
+        let seed = self.seed.wrapping_add(input);
+        match self.solver {
+            Solver::Vertex => Plan::random_labels(prototypes, weights, seed),
+            _ => Plan::random(prototypes, weights, seed),
+        }
+    }
+}
+
+/// Checks a given start against what it must fit.
+pub(crate) fn check_start(plan: &Plan, prototypes: usize, weights: &SampleWeights) -> Result<()> {
+    Error::check_len("rows of the starting plan", weights.len(), plan.len())?;
+    Error::check_len("columns of the starting plan", prototypes, plan.prototypes())?;
+    if let Some(row) = (0..plan.len()).find(|&i| (plan.sample_weights()[i] - weights[i]).abs() > 1e-12) {
+        return Err(Error::RowSum { row, expected: weights[row], found: plan.sample_weights()[row] });
+    }
+    Ok(())
+}
+
+/// Checks α against the presence of features.
+pub(crate) fn check_alpha(alpha: f64, has_features: bool) -> Result<()> {
+    if !(0.0..=1.0).contains(&alpha) {
+        return Err(Error::parameter("alpha", alpha, "from 0 to 1"));
+    }
+    if alpha < 1.0 && !has_features {
+        return Err(Error::parameter("alpha", alpha, "1 unless features are given"));
+    }
+    Ok(())
+}

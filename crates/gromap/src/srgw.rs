@@ -1,0 +1,199 @@
+//! srGW: the best plan from N samples to the n prototypes of a *given* target.
+
+use crate::error::{Error, Result};
+use crate::features::{FeatureCost, Samples};
+use crate::loss::Loss;
+use crate::matrix::Matrix;
+use crate::observe::{Observer, Round, StopReason, drive};
+use crate::plan::{Plan, SampleWeights};
+use crate::similarity::{Similarity, WeightedSum};
+use crate::solver::{Settings, check_alpha, check_start};
+use crate::transport::{TransportProblem, TransportState};
+
+/// Semi-relaxed Gromov-Wasserstein transport to a given target.
+///
+/// ```
+/// use gromap::{LowRank, Matrix, Srgw};
+/// // Two groups of samples, and a target of two unrelated prototypes.
+/// let x = Matrix::new(vec![1.0, 0.0, 1.1, 0.0, 0.0, 0.9, 0.0, 1.0], 4, 2)?;
+/// let similarity = LowRank::symmetric(x)?;
+/// let target = Matrix::new(vec![1.0, 0.0, 0.0, 1.0], 2, 2)?;
+/// let result = Srgw::new(&similarity, target).solve()?;
+/// let labels = result.plan.labels();
+/// assert!(labels[0] == labels[1] && labels[2] == labels[3] && labels[0] != labels[2]);
+/// # Ok::<(), gromap::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Srgw<'a> {
+    similarity: &'a dyn Similarity,
+    scale: Scale,
+    target: Matrix<'a>,
+    loss: Loss,
+    sample_weights: Option<SampleWeights>,
+    features: Option<(Samples<'a>, Matrix<'a>)>,
+    alpha: f64,
+    start: Option<Plan>,
+    settings: Settings,
+}
+
+/// What a similarity is multiplied by before it meets the identity: the result of srGWI depends
+/// on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scale {
+    /// The similarity as it is.
+    Raw,
+    /// So that its largest absolute entry is 1.
+    UnitMaximum,
+    /// By this number.
+    Factor(f64),
+}
+
+/// A plan and how it was reached.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transport {
+    /// The plan T.
+    pub plan: Plan,
+    /// Its column sums q.
+    pub weights: Vec<f64>,
+    /// The loss reached.
+    pub loss: f64,
+    /// Whether the loss holds Σ f1(C_X)·h·h, which no plan changes; it is left out where it would
+    /// cost more than the solution.
+    pub loss_is_complete: bool,
+    /// The loss at the start and after every round, never increasing.
+    pub history: Vec<f64>,
+    /// Why the solver stopped.
+    pub stop: StopReason,
+    /// Share of the sample mass in rows with a single entry.
+    pub hardness: f64,
+}
+
+impl<'a> Srgw<'a> {
+    /// The problem with the square loss, uniform weights and default settings.
+    pub fn new(similarity: &'a dyn Similarity, target: Matrix<'a>) -> Self {
+        Self {
+            similarity,
+            scale: Scale::Raw,
+            target,
+            loss: Loss::Square,
+            sample_weights: None,
+            features: None,
+            alpha: 1.0,
+            start: None,
+            settings: Settings::default(),
+        }
+    }
+
+    /// srGWI: n prototypes that are alike only to themselves, which partitions a graph.
+    pub fn identity(similarity: &'a dyn Similarity, prototypes: usize, scale: Scale) -> Self {
+        let identity = Matrix::from_fn(prototypes, prototypes, |k, l| if k == l { 1.0 } else { 0.0 });
+        Self { scale, ..Self::new(similarity, identity) }
+    }
+
+    /// Compares similarities by this loss.
+    pub fn loss(mut self, loss: Loss) -> Self {
+        self.loss = loss;
+        self
+    }
+
+    /// Weighs the samples.
+    pub fn sample_weights(mut self, weights: SampleWeights) -> Self {
+        self.sample_weights = Some(weights);
+        self
+    }
+
+    /// Adds (1−α)·Σ ‖x_i − f_k‖²·T[i,k] to α times the loss.
+    pub fn features(mut self, samples: impl Into<Samples<'a>>, prototypes: Matrix<'a>, alpha: f64) -> Self {
+        self.features = Some((samples.into(), prototypes));
+        self.alpha = alpha;
+        self
+    }
+
+    /// Starts from this plan.
+    pub fn start(mut self, plan: Plan) -> Self {
+        self.start = Some(plan);
+        self
+    }
+
+    /// Chooses solver, stopping rule and seed.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Solves.
+    pub fn solve(&self) -> Result<Transport> {
+        self.solve_observed(&mut ())
+    }
+
+    /// Solves, telling an observer of every round.
+    pub fn solve_observed(&self, observer: &mut dyn Observer) -> Result<Transport> {
+        let factor = self.check()?;
+        let scaled = WeightedSum::new(vec![(factor, self.similarity)])?;
+        let similarity: &dyn Similarity = if factor == 1.0 { self.similarity } else { &scaled };
+        let weights = match &self.sample_weights {
+            Some(weights) => weights.clone(),
+            None => SampleWeights::uniform(similarity.len())?,
+        };
+        let start = match &self.start {
+            Some(plan) => plan.clone(),
+            None => self.settings.start(self.target.rows(), weights.clone(), 0)?,
+        };
+        check_start(&start, self.target.rows(), &weights)?;
+        let constant = similarity.constant(self.loss, &weights);
+        let features = self
+            .features
+            .as_ref()
+            .map(|(samples, prototypes)| FeatureCost::new(samples, prototypes.view(), 1.0 - self.alpha));
+        let problem = TransportProblem::new(similarity, &self.target, self.loss, self.alpha, constant.unwrap_or(0.0))
+            .with_features(features);
+        let mut step = self.settings.step();
+        let mut state = TransportState::new(&problem, start);
+        let first = state.loss + step.penalty(&state.plan);
+        let (history, stop) = drive(&self.settings.stopping, observer, first, || {
+            let moved = step.step(&problem, &mut state);
+            Round { loss: state.loss + step.penalty(&state.plan), moved }
+        });
+        Ok(Transport {
+            weights: state.plan.weights(),
+            hardness: state.plan.hardness(),
+            plan: state.plan,
+            loss: state.loss,
+            loss_is_complete: constant.is_some() || self.alpha == 0.0,
+            history,
+            stop,
+        })
+    }
+
+    /// Refuses what does not fit, and resolves the scale.
+    fn check(&self) -> Result<f64> {
+        self.settings.check()?;
+        let n = self.target.rows();
+        Error::check_len("columns of the target", n, self.target.columns())?;
+        self.loss.check_target(&self.target)?;
+        check_alpha(self.alpha, self.features.is_some())?;
+        if let Some(weights) = &self.sample_weights {
+            Error::check_len("number of sample_weights", self.similarity.len(), weights.len())?;
+        }
+        if let Some((samples, prototypes)) = &self.features {
+            samples.check(self.similarity.len())?;
+            prototypes.check_finite("prototype features")?;
+            Error::check_len("rows of the prototype features", n, prototypes.rows())?;
+            Error::check_len("columns of the prototype features", samples.columns(), prototypes.columns())?;
+        }
+        let bounds = self.similarity.bounds();
+        self.loss.check_similarity(&bounds)?;
+        match self.scale {
+            Scale::Raw => Ok(1.0),
+            Scale::Factor(factor) => Ok(factor),
+            Scale::UnitMaximum => {
+                let largest = bounds.low.value.abs().max(bounds.high.value.abs());
+                if largest > 0.0 {
+                    Ok(1.0 / largest)
+                } else {
+                    Err(Error::parameter("largest entry of the similarity", largest, "positive to be scaled to 1"))
+                }
+            }
+        }
+    }
+}

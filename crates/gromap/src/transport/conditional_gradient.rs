@@ -1,0 +1,134 @@
+//! Conditional gradient (Frank-Wolfe) at vertex cost.
+//!
+//! The linear problem over {T ≥ 0, T1 = h} is a row-wise argmin of the gradient, so the direction D
+//! is hard: one entry a row. The product C·D is then a pass over C that adds and never multiplies
+//! matrices, and C·T follows by blending. Along D − T the objective is a quadratic in γ, known
+//! exactly from n×n summaries of T and D.
+//!
+//! A round costs one pass over the N×n gradient (in blocks of rows that stay in cache) and one
+//! product of C with a hard plan.
+
+use rayon::prelude::*;
+
+use super::{PlanStep, PlanSummary, TransportProblem, TransportState, inner, quadratic_form, sketches};
+use crate::matrix::Matrix;
+use crate::plan::Plan;
+use crate::similarity::{blocks, sum_in_order};
+
+/// Moves all samples at once towards the vertex that the gradient points at.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ConditionalGradient;
+
+/// What one pass over the gradient gathers in a block of rows.
+struct Pass {
+    labels: Vec<u32>,
+    /// DᵀC T and TᵀC D, n×n each.
+    cross: Vec<f64>,
+    /// ⟨feature costs, D⟩.
+    linear: f64,
+}
+
+impl PlanStep for ConditionalGradient {
+    fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState) -> bool {
+        let (direction, cross, linear) = descent_direction(problem, state);
+        let (direct, transposed) = sketches(problem.similarity, &direction);
+        let mass = problem.similarity.plan_mass(&direction, &direct);
+        let vertex = PlanSummary { mass, weights: direction.weights() };
+        let (slope, curvature) = along(problem, state, &vertex, &cross, linear);
+        let gamma = best_step(slope, curvature);
+        // A step this small is rounding, or leans on the barrier of a zero in the target.
+        if gamma <= f64::EPSILON {
+            return false;
+        }
+        state.plan.blend(gamma, &direction);
+        state.direct.blend(gamma, direct);
+        if let (Some(sketch), Some(other)) = (&mut state.transposed, transposed) {
+            sketch.blend(gamma, other);
+        }
+        blend_summary(&mut state.summary, gamma, &vertex, &cross);
+        state.linear += gamma * (linear - state.linear);
+        state.settle(problem);
+        true
+    }
+}
+
+/// The hard plan that the gradient points at, DᵀCT + TᵀCD, and ⟨feature costs, D⟩.
+fn descent_direction(problem: &TransportProblem<'_>, state: &TransportState) -> (Plan, Matrix<'static>, f64) {
+    let n = problem.prototypes();
+    let weights = state.plan.sample_weights();
+    let passes: Vec<Pass> = blocks(state.plan.len())
+        .map(|rows| {
+            let block = problem.gradient_rows(state, rows.clone());
+            let labels: Vec<u32> = block.gradient.chunks_exact(n).map(argmin).collect();
+            let mut cross = vec![0.0; n * n];
+            let mut linear = 0.0;
+            for (at, i) in rows.enumerate() {
+                let (k, range) = (labels[at] as usize, at * n..(at + 1) * n);
+                for (l, value) in block.products.direct[range.clone()].iter().enumerate() {
+                    cross[k * n + l] += weights[i] * value;
+                }
+                for (l, value) in block.products.transposed()[range].iter().enumerate() {
+                    cross[l * n + k] += weights[i] * value;
+                }
+                linear += block.linear.get(at * n + k).map_or(0.0, |cost| weights[i] * cost);
+            }
+            Pass { labels, cross, linear }
+        })
+        .collect();
+    let linear = passes.iter().map(|pass| pass.linear).sum();
+    let labels = passes.iter().flat_map(|pass| pass.labels.iter().copied()).collect();
+    let cross = sum_in_order(passes.into_iter().map(|pass| pass.cross).collect());
+    let direction = Plan::from_labels(labels, n, weights.clone()).expect("one valid label a row");
+    (direction, Matrix::new(cross, n, n).expect("n×n by construction"), linear)
+}
+
+/// The first of the smallest.
+fn argmin(row: &[f64]) -> u32 {
+    let (mut best, mut at) = (row[0], 0);
+    for (k, &value) in row.iter().enumerate().skip(1) {
+        if value < best {
+            (best, at) = (value, k);
+        }
+    }
+    at as u32
+}
+
+/// Slope and curvature of E(T + γ(D−T)) in γ.
+fn along(
+    problem: &TransportProblem<'_>,
+    state: &TransportState,
+    vertex: &PlanSummary,
+    cross: &Matrix<'_>,
+    linear: f64,
+) -> (f64, f64) {
+    let q = &state.summary.weights;
+    let toward: Vec<f64> = vertex.weights.iter().zip(q).map(|(d, t)| d - t).collect();
+    let crowding = quadratic_form(&toward, &problem.repulsion, q) + quadratic_form(q, &problem.repulsion, &toward);
+    let pull = inner(cross, &problem.attraction);
+    let here = inner(&state.summary.mass, &problem.attraction);
+    let there = inner(&vertex.mass, &problem.attraction);
+    let slope = crowding - (pull - 2.0 * here) + (linear - state.linear);
+    let curvature = quadratic_form(&toward, &problem.repulsion, &toward) - (there - pull + here);
+    (slope, curvature)
+}
+
+/// Minimiser on \[0, 1\] of slope·γ + curvature·γ².
+fn best_step(slope: f64, curvature: f64) -> f64 {
+    if curvature > 0.0 {
+        (-slope / (2.0 * curvature)).clamp(0.0, 1.0)
+    } else if slope + curvature < 0.0 {
+        1.0
+    } else {
+        0.0
+    }
+}
+
+/// The summary of (1−γ)T + γD.
+fn blend_summary(summary: &mut PlanSummary, gamma: f64, vertex: &PlanSummary, cross: &Matrix<'_>) {
+    let stay = 1.0 - gamma;
+    let entries = summary.mass.values_mut().iter_mut().zip(vertex.mass.values()).zip(cross.values());
+    for ((here, there), cross) in entries {
+        *here = stay * stay * *here + gamma * stay * cross + gamma * gamma * there;
+    }
+    summary.weights.iter_mut().zip(&vertex.weights).for_each(|(t, d)| *t = stay * *t + gamma * d);
+}

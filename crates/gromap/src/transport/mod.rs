@@ -1,0 +1,252 @@
+//! The transport side: the best plan T for a given target C̄ (n×n).
+//!
+//! ```text
+//! E(T) = α·( Σ f1(C_X)·h·h + qᵀ f2(C̄) q − ⟨M, g(C̄)⟩ ) + (1−α)·Σ ‖x_i − f_k‖²·T[i,k]
+//! M = Tᵀ C_X T,  q = Tᵀ1
+//! ```
+//!
+//! A [`TransportProblem`] holds what is fixed, a [`TransportState`] the plan and everything that
+//! follows from it. A [`PlanStep`] is one step of mathematics from one state to a lower one; looping
+//! and stopping are the driver's (`observe.rs`).
+
+mod conditional_gradient;
+mod mirror_descent;
+#[cfg(test)]
+mod tests;
+pub(crate) mod vertex;
+
+pub use self::conditional_gradient::ConditionalGradient;
+pub use self::mirror_descent::MirrorDescent;
+pub use self::vertex::VertexDescent;
+
+use std::ops::Range;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+
+use crate::features::FeatureCost;
+use crate::loss::Loss;
+use crate::matrix::Matrix;
+use crate::plan::Plan;
+use crate::similarity::{Side, Similarity, Sketch, blocks, sum_in_order};
+
+/// The waist of the method: all that the embedding side ever sees of the data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanSummary {
+    /// M = Tᵀ C_X T, n×n.
+    pub mass: Matrix<'static>,
+    /// q = Tᵀ1.
+    pub weights: Vec<f64>,
+}
+
+impl PlanSummary {
+    /// The best target for this plan, M ⊘ qqᵀ (the same for all three losses), zero where a
+    /// prototype is not used.
+    pub fn best_target(&self) -> Matrix<'static> {
+        let n = self.weights.len();
+        Matrix::from_fn(n, n, |k, l| {
+            let pairs = self.weights[k] * self.weights[l];
+            if pairs > 0.0 { self.mass[(k, l)] / pairs } else { 0.0 }
+        })
+    }
+}
+
+/// A similarity, a target and a loss: everything but the plan.
+pub struct TransportProblem<'a> {
+    pub(crate) similarity: &'a dyn Similarity,
+    /// α·f2(C̄).
+    pub(crate) repulsion: Matrix<'static>,
+    /// α·g(C̄).
+    pub(crate) attraction: Matrix<'static>,
+    /// α·Σ f1·h·h, or 0 where it is not known.
+    constant: f64,
+    pub(crate) features: Option<FeatureCost<'a>>,
+}
+
+impl<'a> TransportProblem<'a> {
+    /// The structural part of a problem, weighted by `alpha`; `constant` is Σ f1·h·h.
+    pub(crate) fn new(
+        similarity: &'a dyn Similarity,
+        target: &Matrix<'_>,
+        loss: Loss,
+        alpha: f64,
+        constant: f64,
+    ) -> Self {
+        let map =
+            |f: &dyn Fn(f64) -> f64| Matrix::from_fn(target.rows(), target.columns(), |k, l| alpha * f(target[(k, l)]));
+        Self {
+            similarity,
+            repulsion: map(&|b| loss.f2(b)),
+            attraction: map(&|b| loss.g(b)),
+            constant: alpha * constant,
+            features: None,
+        }
+    }
+
+    /// Adds the linear term of the fused objective.
+    pub(crate) fn with_features(mut self, features: Option<FeatureCost<'a>>) -> Self {
+        self.features = features;
+        self
+    }
+
+    /// Number of prototypes n.
+    pub fn prototypes(&self) -> usize {
+        self.repulsion.rows()
+    }
+
+    /// E of a plan with this summary and this linear cost.
+    pub(crate) fn value(&self, summary: &PlanSummary, linear: f64) -> f64 {
+        let q = &summary.weights;
+        self.constant + quadratic_form(q, &self.repulsion, q) - inner(&summary.mass, &self.attraction) + linear
+    }
+
+    /// The rows of ∂E/∂T, up to a constant in each row, for a block of samples.
+    pub(crate) fn gradient_rows(&self, state: &TransportState, rows: Range<usize>) -> GradientRows {
+        let (count, n) = (rows.len(), self.prototypes());
+        let products = Products::of(self.similarity, state, rows.clone());
+        let mut gradient = vec![0.0; count * n];
+        let mut linear = Vec::new();
+        if let Some(features) = &self.features {
+            linear = vec![0.0; count * n];
+            features.rows(rows, &mut linear);
+            gradient.copy_from_slice(&linear);
+        }
+        for row in gradient.chunks_exact_mut(n) {
+            row.iter_mut().zip(&state.pressure).for_each(|(g, p)| *g += p);
+        }
+        let mut subtract = |product: &[f64], attraction: MatRef<'_, f64>| {
+            matmul(
+                MatMut::from_row_major_slice_mut(&mut gradient, count, n),
+                Accum::Add,
+                MatRef::from_row_major_slice(product, count, n),
+                attraction,
+                -1.0,
+                Par::Seq,
+            );
+        };
+        // Σ_l (C T)[i,l]·g[k,l] + Σ_l (Cᵀ T)[i,l]·g[l,k]
+        subtract(&products.direct, self.attraction.as_faer().transpose());
+        subtract(products.transposed(), self.attraction.as_faer());
+        GradientRows { gradient, linear, products }
+    }
+
+    /// (f2 + f2ᵀ)·q, what every sample pays for the crowd at each prototype.
+    fn pressure(&self, q: &[f64]) -> Vec<f64> {
+        (0..self.prototypes())
+            .map(|k| (0..q.len()).map(|l| (self.repulsion[(k, l)] + self.repulsion[(l, k)]) * q[l]).sum())
+            .collect()
+    }
+}
+
+/// A block of rows of the gradient and what it was made from.
+pub(crate) struct GradientRows {
+    pub(crate) gradient: Vec<f64>,
+    /// The feature costs of the block; empty if there are none.
+    pub(crate) linear: Vec<f64>,
+    pub(crate) products: Products,
+}
+
+/// A block of rows of C·T and Cᵀ·T; the latter only if it differs.
+pub(crate) struct Products {
+    pub(crate) direct: Vec<f64>,
+    other: Option<Vec<f64>>,
+}
+
+impl Products {
+    fn of(similarity: &dyn Similarity, state: &TransportState, rows: Range<usize>) -> Self {
+        let size = rows.len() * state.plan.prototypes();
+        let product = |sketch: &Sketch, side| {
+            let mut out = vec![0.0; size];
+            similarity.product_rows(sketch, side, rows.clone(), &mut out);
+            out
+        };
+        Self {
+            direct: product(&state.direct, Side::Direct),
+            other: state.transposed.as_ref().map(|sketch| product(sketch, Side::Transposed)),
+        }
+    }
+
+    pub(crate) fn transposed(&self) -> &[f64] {
+        self.other.as_ref().unwrap_or(&self.direct)
+    }
+}
+
+/// A plan and what follows from it, for one problem.
+#[derive(Debug, Clone)]
+pub struct TransportState {
+    pub(crate) plan: Plan,
+    pub(crate) direct: Sketch,
+    /// The sketch of Cᵀ·T, only if C is not symmetric.
+    pub(crate) transposed: Option<Sketch>,
+    pub(crate) summary: PlanSummary,
+    /// (1−α)·Σ ‖x_i − f_k‖²·T[i,k].
+    pub(crate) linear: f64,
+    /// (f2 + f2ᵀ)·q.
+    pressure: Vec<f64>,
+    pub(crate) loss: f64,
+}
+
+impl TransportState {
+    /// Multiplies the similarity by the plan, once.
+    pub fn new(problem: &TransportProblem<'_>, plan: Plan) -> Self {
+        let (direct, transposed) = sketches(problem.similarity, &plan);
+        let summary = PlanSummary { mass: problem.similarity.plan_mass(&plan, &direct), weights: plan.weights() };
+        let mut state = Self { plan, direct, transposed, summary, linear: 0.0, pressure: Vec::new(), loss: 0.0 };
+        state.enter(problem);
+        state
+    }
+
+    /// Takes up another problem on the same similarity: a new target, new prototype features.
+    pub(crate) fn enter(&mut self, problem: &TransportProblem<'_>) {
+        self.linear = linear_cost(problem, &self.plan);
+        self.settle(problem);
+    }
+
+    /// Recomputes what follows from summary and linear cost.
+    pub(crate) fn settle(&mut self, problem: &TransportProblem<'_>) {
+        self.pressure = problem.pressure(&self.summary.weights);
+        self.loss = problem.value(&self.summary, self.linear);
+    }
+}
+
+/// C·T, and Cᵀ·T if that is something else.
+pub(crate) fn sketches(similarity: &dyn Similarity, plan: &Plan) -> (Sketch, Option<Sketch>) {
+    let transposed = (!similarity.is_symmetric()).then(|| similarity.sketch(plan, Side::Transposed));
+    (similarity.sketch(plan, Side::Direct), transposed)
+}
+
+fn linear_cost(problem: &TransportProblem<'_>, plan: &Plan) -> f64 {
+    use rayon::prelude::*;
+    let Some(features) = &problem.features else { return 0.0 };
+    let n = plan.prototypes();
+    let partial: Vec<Vec<f64>> = blocks(plan.len())
+        .map(|rows| {
+            let mut costs = vec![0.0; rows.len() * n];
+            features.rows(rows.clone(), &mut costs);
+            let of_row = |(i, costs): (usize, &[f64])| plan.row(i).iter().map(|(k, m)| m * costs[k]).sum::<f64>();
+            vec![rows.zip(costs.chunks_exact(n)).map(of_row).sum()]
+        })
+        .collect();
+    sum_in_order(partial)[0]
+}
+
+/// One step from a plan to a better one.
+pub trait PlanStep {
+    /// Lowers the loss and returns true, or returns false and leaves the state as it was.
+    fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState) -> bool;
+
+    /// What the step minimises beyond the loss of the problem.
+    fn penalty(&self, _: &Plan) -> f64 {
+        0.0
+    }
+}
+
+/// xᵀ·A·y
+pub(crate) fn quadratic_form(x: &[f64], a: &Matrix<'_>, y: &[f64]) -> f64 {
+    x.iter().enumerate().map(|(k, x)| x * a.row(k).iter().zip(y).map(|(a, y)| a * y).sum::<f64>()).sum()
+}
+
+/// ⟨A, B⟩
+pub(crate) fn inner(a: &Matrix<'_>, b: &Matrix<'_>) -> f64 {
+    a.values().iter().zip(b.values()).map(|(a, b)| a * b).sum()
+}

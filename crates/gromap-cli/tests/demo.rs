@@ -1,0 +1,126 @@
+//! Runs the program as a user would.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gromap"));
+    command.args(arguments);
+    command
+}
+
+fn gromap(arguments: &[&str]) -> Output {
+    program(arguments).output().expect("the program starts")
+}
+
+/// The JSON of a run that must succeed, quietly; without the times, which are never the same.
+fn json(command: &mut Command) -> Value {
+    let output = command.output().expect("the program starts");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty());
+    let mut found: Value = serde_json::from_slice(&output.stdout).expect("standard output is one JSON value");
+    assert!(found["seconds"]["total"].take().as_f64() > Some(0.0));
+    found["seconds"].take();
+    found
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().expect("a list").iter().map(|number| number.as_f64().expect("a number")).collect()
+}
+
+#[test]
+fn demo_finds_the_kinds_of_clothing() {
+    let found = json(&mut program(&["demo", "--json"]));
+    assert_eq!((&found["n_samples"], &found["n_prototypes"], &found["seed"]), (&2000.into(), &10.into(), &0.into()));
+
+    let prototypes = found["prototypes"].as_array().expect("a list");
+    assert_eq!(found["n_used"], prototypes.len());
+    assert_eq!(prototypes.iter().filter_map(|p| p["members"].as_u64()).sum::<u64>(), 2000);
+    // Every image weighs the same and, by Theorem 1, goes to one prototype.
+    assert_eq!((&found["certificate"], &found["hardness"]), (&"psd".into(), &1.0.into()));
+    for prototype in prototypes {
+        let (weight, members) = (prototype["weight"].as_f64(), prototype["members"].as_f64());
+        let off = weight.expect("a weight") - members.expect("a count") / 2000.0;
+        assert!(off.abs() < 1e-12, "{prototype}");
+    }
+
+    let history = numbers(&found["loss_history"]);
+    assert!(history.is_sorted_by(|before, after| after <= before), "{history:?}");
+    let (loss, last) = (found["loss"].as_f64().expect("a loss"), *history.last().expect("a history"));
+    assert!((loss - last).abs() <= 1e-9 * loss.abs(), "{loss} {last}");
+
+    // Chance gives 0; what pixels alone can tell is worth 0.28.
+    let ari = found["metrics"]["ari"].as_f64().expect("an index");
+    assert!(ari > 0.25, "ARI {ari}");
+}
+
+#[test]
+fn the_seed_decides_the_result() {
+    let run = |seed| json(&mut program(&["demo", "--json", "--prototypes", "5", "--seed", seed]));
+    assert_eq!(run("3"), run("3"));
+    assert_ne!(run("3")["loss_history"], run("4")["loss_history"]);
+}
+
+#[test]
+fn the_number_of_threads_does_not() {
+    let run = |threads| json(program(&["demo", "--json", "--prototypes", "5"]).env("RAYON_NUM_THREADS", threads));
+    let alone = run("1");
+    assert_eq!(alone, run("2"));
+    assert_eq!(alone, run("4"));
+}
+
+#[test]
+fn one_prototype_holds_everything() {
+    let found = json(&mut program(&["demo", "--json", "--prototypes", "1"]));
+    assert_eq!(found["prototypes"][0]["members"], 2000);
+    assert_eq!(found["prototypes"][0]["purity"], 0.1);
+    assert_eq!(found["metrics"]["ari"], 0.0);
+}
+
+#[test]
+fn the_table_has_a_line_for_each_prototype_in_use() {
+    let output = gromap(&["demo", "--prototypes", "3"]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).expect("text");
+    let starts_with_number =
+        |line: &&str| line.split_whitespace().next().is_some_and(|word| word.parse::<usize>().is_ok());
+    assert_eq!(text.lines().filter(starts_with_number).count(), 3);
+}
+
+/// One test for each list of arguments, so that a failure has a name.
+macro_rules! exits {
+    ($code:literal, $check:path: $($name:ident $arguments:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            let output = gromap(&$arguments);
+            assert_eq!(output.status.code(), Some($code));
+            $check(&output);
+        })*
+    };
+}
+
+/// The complaint goes to standard error, and nothing that could be taken for a result is printed.
+fn only_complains(output: &Output) {
+    assert!(output.stdout.is_empty() && !output.stderr.is_empty());
+}
+
+fn only_prints(output: &Output) {
+    assert!(!output.stdout.is_empty() && output.stderr.is_empty());
+}
+
+exits! { 2, only_complains:
+    no_verb_is_refused [];
+    an_unknown_verb_is_refused ["dream"];
+    an_unknown_option_is_refused ["demo", "--colour"];
+    no_prototypes_are_refused ["demo", "--prototypes", "0"];
+    more_prototypes_than_images_are_refused ["demo", "--prototypes", "2001"];
+    a_word_for_a_number_is_refused ["demo", "--prototypes", "ten"];
+    a_negative_seed_is_refused ["demo", "--seed", "-1"];
+}
+
+exits! { 0, only_prints:
+    help_is_not_an_error ["--help"];
+    help_of_a_verb_is_not_an_error ["help", "demo"];
+    the_version_is_not_an_error ["--version"];
+}

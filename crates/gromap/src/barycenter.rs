@@ -144,7 +144,7 @@ impl<'a> Barycenter<'a> {
         let total: f64 = self.inputs.iter().map(|input| input.share).sum();
         let shares = self.inputs.iter().map(|input| input.share / total).collect();
         let mut fit = Fit::new(self, shares, &plans);
-        let first = fit.loss();
+        let first = fit.loss() + fit.penalty();
         let stopping = &self.settings.stopping;
         let (history, stop) = match self.settings.solver {
             Solver::Vertex => {
@@ -162,7 +162,7 @@ impl<'a> Barycenter<'a> {
                 let mut states = Vec::new();
                 let outcome = drive(stopping, observer, first, || {
                     let moved = fit.alternate(&mut states);
-                    Round { loss: fit.loss(), moved }
+                    Round { loss: fit.loss() + fit.penalty(), moved }
                 });
                 if !states.is_empty() {
                     fit.plans = states.into_iter().map(|state: TransportState| state.plan).collect();
@@ -305,6 +305,12 @@ impl<'f, 'a> Fit<'f, 'a> {
         structure + (1.0 - alpha) * (self.spread - gathered)
     }
 
+    /// What the solver minimises beyond the loss.
+    fn penalty(&self) -> f64 {
+        let step = self.problem.settings.step();
+        self.plans.iter().zip(&self.shares).map(|(plan, share)| share * step.penalty(plan)).sum()
+    }
+
     /// One sweep of vertex descent over the samples of input s.
     fn sweep(&mut self, s: usize, descent: &mut Descent<'_>, rng: &mut Xoshiro256PlusPlus) -> usize {
         let input = &self.problem.inputs[s];
@@ -372,7 +378,7 @@ impl<'f, 'a> Fit<'f, 'a> {
         FittedBarycenter {
             target: self.summary().best_target(),
             features: self.best_features(),
-            loss: self.loss(),
+            loss: problem.settings.reported(self.loss(), &history),
             loss_is_complete: self.constant.is_some() || problem.alpha == 0.0,
             history,
             stop,

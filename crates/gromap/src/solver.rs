@@ -53,6 +53,16 @@ impl Settings {
         Ok(())
     }
 
+    /// The loss a result reports: the last of the history, or, where the history holds the entropy
+    /// too, the loss without it.
+    pub(crate) fn reported(&self, loss: f64, history: &[f64]) -> f64 {
+        match (self.solver, history.last()) {
+            (Solver::Mirror { entropy, .. }, _) if entropy > 0.0 => loss,
+            (_, Some(&last)) => last,
+            (_, None) => loss,
+        }
+    }
+
     /// The step for a fixed target.
     pub(crate) fn step(&self) -> Box<dyn PlanStep> {
         match self.solver {

@@ -158,7 +158,7 @@ impl<'a> Srgw<'a> {
             weights: state.plan.weights(),
             hardness: state.plan.hardness(),
             plan: state.plan,
-            loss: state.loss,
+            loss: self.settings.reported(state.loss, &history),
             loss_is_complete: constant.is_some() || self.alpha == 0.0,
             history,
             stop,

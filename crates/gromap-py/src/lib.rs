@@ -1,0 +1,115 @@
+//! Python bindings: arrays in, arrays out, nothing clever. What users see is `python/gromap`.
+
+mod arguments;
+mod results;
+
+use gromap::{Event, Flow, Observer};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::arguments::{InputArgument, SettingsArgument, parse_loss, target_matrix};
+
+/// The one place where an error of the core becomes a Python exception.
+fn to_python(error: gromap::Error) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// Lets Ctrl-C through after every round of a solver that runs without the GIL.
+#[derive(Default)]
+struct Signals {
+    raised: Option<PyErr>,
+}
+
+impl Observer for Signals {
+    fn on(&mut self, _: &Event) -> Flow {
+        match Python::attach(|py| py.check_signals()) {
+            Ok(()) => Flow::Continue,
+            Err(error) => {
+                self.raised = Some(error);
+                Flow::Stop
+            }
+        }
+    }
+}
+
+/// Runs a solver without the GIL, and raises what a signal handler raised.
+fn without_gil<T: Send>(py: Python<'_>, solve: impl FnOnce(&mut Signals) -> gromap::Result<T> + Send) -> PyResult<T> {
+    let (result, signals) = py.detach(|| {
+        let mut signals = Signals::default();
+        (solve(&mut signals), signals)
+    });
+    match signals.raised {
+        Some(error) => Err(error),
+        None => result.map_err(to_python),
+    }
+}
+
+/// srGW to a given target.
+#[pyfunction]
+#[pyo3(signature = (input, target, prototype_features, loss, alpha, settings))]
+fn srgw<'py>(
+    py: Python<'py>,
+    input: InputArgument<'py>,
+    target: numpy::PyReadonlyArray2<'py, f64>,
+    prototype_features: Option<numpy::PyReadonlyArray2<'py, f64>>,
+    loss: &str,
+    alpha: f64,
+    settings: SettingsArgument,
+) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
+    let target = target_matrix(&target)?;
+    let loss = parse_loss(loss)?;
+    let similarity = input.similarity()?;
+    let features = input.features()?.zip(prototype_features.as_ref().map(target_matrix).transpose()?);
+    let (weights, start) = input.weights_and_start(target.rows(), similarity.len())?;
+    let settings = settings.parse()?;
+    let result = without_gil(py, |signals| {
+        let mut problem = gromap::Srgw::new(&*similarity, target).loss(loss).settings(settings).sample_weights(weights);
+        if let Some((samples, prototypes)) = features {
+            problem = problem.features(samples, prototypes, alpha);
+        }
+        if let Some(start) = start {
+            problem = problem.start(start);
+        }
+        problem.solve_observed(signals)
+    })?;
+    results::transport(py, &result)
+}
+
+/// srGW barycenter of one or several inputs.
+#[pyfunction]
+#[pyo3(signature = (inputs, shares, prototypes, loss, alpha, settings))]
+fn srgw_barycenter<'py>(
+    py: Python<'py>,
+    inputs: Vec<InputArgument<'py>>,
+    shares: Vec<f64>,
+    prototypes: usize,
+    loss: &str,
+    alpha: f64,
+    settings: SettingsArgument,
+) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
+    let loss = parse_loss(loss)?;
+    let settings = settings.parse()?;
+    let similarities = inputs.iter().map(InputArgument::similarity).collect::<PyResult<Vec<_>>>()?;
+    let mut parts = Vec::new();
+    for ((input, similarity), share) in inputs.iter().zip(&similarities).zip(shares) {
+        let (weights, start) = input.weights_and_start(prototypes, similarity.len())?;
+        let mut part = gromap::Input::new(&**similarity).share(share).sample_weights(weights);
+        if let Some(samples) = input.features()? {
+            part = part.features(samples);
+        }
+        if let Some(start) = start {
+            part = part.start(start);
+        }
+        parts.push(part);
+    }
+    let problem = gromap::Barycenter::new(parts, prototypes).loss(loss).alpha(alpha).settings(settings);
+    let result = without_gil(py, |signals| problem.solve_observed(signals))?;
+    results::barycenter(py, &result)
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(srgw, module)?)?;
+    module.add_function(wrap_pyfunction!(srgw_barycenter, module)?)
+}

@@ -1,0 +1,314 @@
+"""srGW and its barycenters: what POT users call, on dense, sparse and low-rank similarities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from gromap import _core
+
+
+@dataclass(frozen=True)
+class Transport:
+    """A plan and how it was reached."""
+
+    plan: sp.csr_array
+    """Transport plan, N x n; row i sums to h[i]."""
+    weights: np.ndarray
+    """Column sums of the plan."""
+    loss: float
+    """Loss reached."""
+    loss_is_complete: bool
+    """False if the loss leaves out the part that no plan changes, because it would cost N x N."""
+    loss_curve: np.ndarray
+    """Loss at the start and after every round, never increasing."""
+    stop_reason: str
+    """'converged', 'stationary', 'max_rounds' or 'interrupted'."""
+    hardness: float
+    """Share of the sample mass in rows with a single entry."""
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The prototype that takes most of each sample."""
+        return _labels(self.plan)
+
+
+@dataclass(frozen=True)
+class Barycenter:
+    """A learnt target, the plans to it, and how they were reached.
+
+    ``plan``, ``weights`` and ``labels`` are lists when the input was a list of similarities.
+    """
+
+    target: np.ndarray
+    """Similarities between the prototypes, n x n."""
+    features: np.ndarray | None
+    """Features of the prototypes, n x p, if features were given."""
+    plan: Any
+    weights: Any
+    loss: float
+    loss_is_complete: bool
+    loss_curve: np.ndarray
+    stop_reason: str
+    hardness: float
+    certificate: str | None
+    """'psd', 'nsd' or 'squared_euclidean' if a hard optimum is known to exist, and why."""
+
+    @property
+    def labels(self) -> Any:
+        """The prototype that takes most of each sample."""
+        return [_labels(p) for p in self.plan] if isinstance(self.plan, list) else _labels(self.plan)
+
+
+def srgw(
+    C,
+    Cbar,
+    h=None,
+    loss="square",
+    plan=None,
+    features=None,
+    alpha=1.0,
+    solver="vertex",
+    epsilon=None,
+    max_iter=1000,
+    tol=1e-9,
+    random_state=None,
+):
+    """Semi-relaxed Gromov-Wasserstein transport from N samples to the n prototypes of a target.
+
+    Minimises over plans T with row sums h::
+
+        alpha * sum_ijkl L(C[i,j], Cbar[k,l]) T[i,k] T[j,l] + (1 - alpha) * sum_ik |x_i - f_k|^2 T[i,k]
+
+    Parameters
+    ----------
+    C : ndarray, scipy sparse, or tuple
+        Similarity of the samples: N x N, or a low-rank factor ``(A,)`` for A @ A.T or ``(A, B)``
+        for A @ B.T.
+    Cbar : ndarray of shape (n, n)
+        The target.
+    h : array of shape (N,), optional
+        Sample weights, scaled to sum 1; uniform by default.
+    loss : {'square', 'kl', 'bce'}
+        How similarities are compared.
+    plan : array, optional
+        Where to start: N labels, or an N x n plan, dense or sparse. Random by default.
+    features : tuple (X, F), optional
+        Features of the samples, N x p, and of the prototypes, n x p, for ``alpha < 1``.
+    alpha : float
+        Weight of the structure against the features.
+    solver : {'vertex', 'cg', 'mirror'}
+        Exact moves of single samples, conditional gradient, or mirror descent.
+    epsilon : float, optional
+        Inverse step size of ``solver='mirror'``.
+    max_iter : int
+        Rounds at most.
+    tol : float
+        Stop when a round changes the loss by no more than this, absolutely or relatively.
+    random_state : int, numpy Generator or RandomState, optional
+        Seed of the start and of the order of visits.
+
+    Returns
+    -------
+    Transport
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gromap import srgw
+    >>> A = np.array([[1.0, 0.0], [1.1, 0.0], [0.0, 0.9], [0.0, 1.0]])
+    >>> result = srgw((A,), np.eye(2), random_state=0)
+    >>> bool(result.labels[0] == result.labels[1] != result.labels[2] == result.labels[3])
+    True
+    """
+    X, F = _pair(features)
+    target = _matrix(Cbar, "Cbar", np.float64)
+    prototypes = None if F is None else _matrix(F, "features[1]", np.float64)
+    settings = _Settings(solver, epsilon, max_iter, tol, random_state)
+    found = _core.srgw(_Input(C, h, X, plan), target, prototypes, loss, _alpha(alpha, features), settings)
+    return Transport(**{**found, "plan": _csr(found["plan"], target.shape[0])})
+
+
+def srgw_barycenter(
+    C,
+    n,
+    h=None,
+    loss="square",
+    plan=None,
+    features=None,
+    alpha=1.0,
+    input_weights=None,
+    solver="vertex",
+    epsilon=None,
+    max_iter=1000,
+    tol=1e-9,
+    random_state=None,
+):
+    """The target of n prototypes closest to one similarity, or to several.
+
+    Parameters
+    ----------
+    C : ndarray, scipy sparse, tuple, or a list of these
+        One similarity as in :func:`srgw`, or a list of them; then ``h``, ``plan`` and ``features``
+        are lists too.
+    n : int
+        Number of prototypes.
+    features : ndarray of shape (N, p), optional
+        Features of the samples, for ``alpha < 1``; those of the prototypes are learnt.
+    input_weights : array, optional
+        How much each input of a list counts; equal by default.
+    h, loss, plan, alpha, solver, epsilon, max_iter, tol, random_state
+        As in :func:`srgw`.
+
+    Returns
+    -------
+    Barycenter
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gromap import srgw_barycenter
+    >>> A = np.array([[1.0, 0.0], [1.1, 0.0], [0.0, 0.9], [0.0, 1.0]])
+    >>> result = srgw_barycenter((A,), 2, random_state=0)
+    >>> result.hardness, result.certificate
+    (1.0, 'psd')
+    """
+    several = isinstance(C, list)
+    if not several:
+        C, h, plan, features = [C], [h], [plan], [features]
+    given = {"h": h, "plan": plan, "features": features}
+    lists = {name: [None] * len(C) if value is None else value for name, value in given.items()}
+    for name, value in {**lists, "input_weights": C if input_weights is None else input_weights}.items():
+        if len(value) != len(C):
+            raise ValueError(f"{name} has {len(value)} entries for {len(C)} similarities")
+    inputs = [_Input(*parts) for parts in zip(C, lists["h"], lists["features"], lists["plan"], strict=True)]
+    shares = [1.0] * len(C) if input_weights is None else [float(w) for w in input_weights]
+    settings = _Settings(solver, epsilon, max_iter, tol, random_state)
+    found = _core.srgw_barycenter(inputs, shares, _count(n), loss, _alpha(alpha, lists["features"][:1]), settings)
+    plans = [_csr(p, n) for p in found.pop("plans")]
+    weights = found.pop("weights")
+    if not several:
+        plans, weights = plans[0], weights[0]
+    return Barycenter(plan=plans, weights=weights, **found)
+
+
+class _Input:
+    """A similarity and what comes with it, as the bindings read them."""
+
+    def __init__(self, similarity, weights, features, plan):
+        self.similarity = _similarity(similarity)
+        self.weights = None if weights is None else _vector(weights, "h", np.float64)
+        self.features = None if features is None else _samples(features, "features")
+        self.plan = None if plan is None else _plan(plan)
+
+
+class _Settings:
+    """Solver, stopping rule and seed, as the bindings read them."""
+
+    def __init__(self, solver, epsilon, max_iter, tol, random_state):
+        self.solver = solver
+        self.epsilon = None if epsilon is None else float(epsilon)
+        self.max_iter = _count(max_iter)
+        self.tol = float(tol)
+        self.seed = _seed(random_state)
+
+
+def _similarity(C):
+    if isinstance(C, tuple):
+        if len(C) not in (1, 2):
+            raise ValueError(f"a low-rank similarity is (A,) or (A, B), not a tuple of {len(C)}")
+        factors = [_samples(factor, "factor") for factor in C]
+        if len({factor.dtype for factor in factors}) > 1:
+            factors = [factor.astype(np.float64) for factor in factors]
+        return tuple(factors)
+    if sp.issparse(C):
+        if C.shape[0] != C.shape[1]:
+            raise ValueError(f"C must be square, not {C.shape[0]} x {C.shape[1]}")
+        rows = C.tocsr()
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), _floating(rows.data, "C")
+    return _samples(C, "C")
+
+
+def _plan(plan):
+    if sp.issparse(plan):
+        plan = plan.toarray()
+    plan = np.asarray(plan)
+    if plan.ndim == 1:
+        if not np.issubdtype(plan.dtype, np.integer) or plan.min(initial=0) < 0:
+            raise ValueError("a plan given as labels must hold integers from 0")
+        return plan.astype(np.uint32)
+    return _matrix(plan, "plan", np.float64)
+
+
+def _floating(array, name):
+    """f32 and f64 stay as they are, other numbers become f64."""
+    array = np.asarray(array)
+    if array.dtype in (np.float32, np.float64):
+        return np.ascontiguousarray(array)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold real numbers, not {array.dtype}")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _samples(array, name):
+    array = _floating(array, name)
+    if array.ndim != 2:
+        raise ValueError(f"{name} must have two dimensions, not {array.ndim}")
+    return array
+
+
+def _matrix(array, name, dtype):
+    return _samples(array, name).astype(dtype, copy=False)
+
+
+def _vector(array, name, dtype):
+    array = _floating(array, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, not {array.ndim}")
+    return array.astype(dtype, copy=False)
+
+
+def _count(value):
+    count = int(value)
+    if count != value or count < 0:
+        raise ValueError(f"{value} is not a number of things")
+    return count
+
+
+def _alpha(alpha, features):
+    if alpha != 1.0 and (features is None or features[0] is None):
+        raise ValueError(f"alpha is {alpha}, but no features were given; without them it must be 1")
+    return float(alpha)
+
+
+def _pair(features):
+    if features is None:
+        return None, None
+    if not isinstance(features, tuple) or len(features) != 2:
+        raise ValueError("features must be a tuple (X, F): those of the samples and those of the prototypes")
+    return features
+
+
+def _seed(random_state):
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**63))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    return int(random_state) % 2**64
+
+
+def _csr(parts, n):
+    values, columns, offsets = parts
+    return sp.csr_array((values, columns, offsets), shape=(len(offsets) - 1, n))
+
+
+def _labels(plan):
+    return np.asarray(plan.argmax(axis=1)).ravel()

@@ -47,11 +47,18 @@ pub struct PlanRow<'a> {
     pub mass: &'a [f64],
 }
 
-impl PlanRow<'_> {
+impl<'a> PlanRow<'a> {
     /// Pairs of prototype and mass.
     #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+    pub fn iter(self) -> impl Iterator<Item = (usize, f64)> + 'a {
         self.prototypes.iter().zip(self.mass).map(|(&k, &m)| (k as usize, m))
+    }
+
+    /// The changes of mass that give the whole row to one prototype.
+    pub(crate) fn moved_to(self, to: u32) -> impl Iterator<Item = (usize, f64)> + 'a {
+        let whole: f64 = self.mass.iter().sum();
+        let leaving = self.prototypes.iter().zip(self.mass).map(|(&k, &mass)| (k as usize, -mass));
+        leaving.chain([(to as usize, whole)])
     }
 }
 
@@ -64,6 +71,28 @@ pub struct Columns {
 }
 
 impl Columns {
+    /// Sorts entries (sample, prototype, mass) by prototype, in two passes over them.
+    fn new<I: Iterator<Item = (usize, usize, f64)>>(prototypes: usize, entries: impl Fn() -> I) -> Self {
+        let mut offsets = vec![0; prototypes + 1];
+        entries().for_each(|(_, k, _)| offsets[k + 1] += 1);
+        for k in 0..prototypes {
+            offsets[k + 1] += offsets[k];
+        }
+        let mut next = offsets.clone();
+        let (mut samples, mut mass) = (vec![0; offsets[prototypes]], vec![0.0; offsets[prototypes]]);
+        for (i, k, m) in entries() {
+            samples[next[k]] = i as u32;
+            mass[next[k]] = m;
+            next[k] += 1;
+        }
+        Self { offsets, samples, mass }
+    }
+
+    /// Number of entries.
+    pub(crate) fn entries(&self) -> usize {
+        self.samples.len()
+    }
+
     /// Samples of prototype k, ascending, with their mass.
     pub fn column(&self, k: usize) -> (&[u32], &[f64]) {
         let range = self.offsets[k]..self.offsets[k + 1];
@@ -222,54 +251,64 @@ impl Plan {
 
     /// The plan by prototypes.
     pub fn columns(&self) -> Columns {
-        let mut offsets = vec![0; self.prototypes + 1];
-        for i in 0..self.len() {
-            for (k, _) in self.row(i).iter() {
-                offsets[k + 1] += 1;
-            }
-        }
-        for k in 0..self.prototypes {
-            offsets[k + 1] += offsets[k];
-        }
-        let mut next = offsets.clone();
-        let total = offsets[self.prototypes];
-        let (mut samples, mut mass) = (vec![0; total], vec![0.0; total]);
-        for i in 0..self.len() {
-            for (k, m) in self.row(i).iter() {
-                samples[next[k]] = i as u32;
-                mass[next[k]] = m;
-                next[k] += 1;
-            }
-        }
-        Columns { offsets, samples, mass }
+        Columns::new(self.prototypes, || {
+            (0..self.len()).flat_map(|i| self.row(i).iter().map(move |(k, mass)| (i, k, mass)))
+        })
     }
 
-    /// (1−γ)·self + γ·other.
-    pub fn blend(&mut self, gamma: f64, other: &Self) {
+    /// What to add to this plan to reach the labels of another, by prototypes.
+    pub(crate) fn changes_to(&self, labels: &[u32]) -> Columns {
+        Columns::new(self.prototypes, || {
+            let changed = labels.iter().enumerate().filter(|&(i, label)| self.row(i).prototypes != [*label]);
+            changed.flat_map(|(i, &label)| self.row(i).moved_to(label).map(move |(k, mass)| (i, k, mass)))
+        })
+    }
+
+    /// (1−γ)·self + γ·hard, where `hard` has one entry a row.
+    pub(crate) fn blend(&mut self, gamma: f64, hard: &Self) {
+        let Some(labels) = hard.hard_labels() else { unreachable!("a direction of descent is hard") };
         if gamma >= 1.0 {
-            self.rows.clone_from(&other.rows);
+            self.rows = Rows::Hard(labels.to_vec());
             return;
         }
-        if gamma <= 0.0 {
-            return;
-        }
-        let mut rows = RowsBuilder::new(self.len());
-        let mut sum = vec![0.0; self.prototypes];
-        let mut touched: Vec<usize> = Vec::new();
-        for i in 0..self.len() {
-            touched.clear();
-            for (row, share) in [(self.row(i), 1.0 - gamma), (other.row(i), gamma)] {
-                for (k, mass) in row.iter() {
-                    if !touched.contains(&k) {
-                        touched.push(k);
+        self.make_room(labels);
+        let weights = &self.sample_weights;
+        if let Rows::Soft { starts, lengths, prototypes, mass } = &mut self.rows {
+            for (i, &label) in labels.iter().enumerate() {
+                let range = starts[i]..starts[i] + lengths[i] as usize;
+                let (row, names) = (&mut mass[range.clone()], &prototypes[range]);
+                for (m, &k) in row.iter_mut().zip(names) {
+                    *m *= 1.0 - gamma;
+                    if k == label {
+                        *m += gamma * weights[i];
                     }
-                    sum[k] += share * mass;
                 }
+                rescale(row, weights[i]);
             }
-            rows.push(touched.iter().map(|&k| (k, sum[k])), self.sample_weights[i]);
-            touched.iter().for_each(|&k| sum[k] = 0.0);
         }
-        self.rows = rows.finish();
+    }
+
+    /// Gives every row an entry, if only an empty one, for its label; hard rows become soft.
+    fn make_room(&mut self, labels: &[u32]) {
+        let has_room = matches!(self.rows, Rows::Soft { .. })
+            && labels.iter().enumerate().all(|(i, label)| self.row(i).prototypes.contains(label));
+        if has_room {
+            return;
+        }
+        let (mut starts, mut lengths) = (Vec::with_capacity(self.len()), Vec::with_capacity(self.len()));
+        let (mut prototypes, mut mass) = (Vec::new(), Vec::new());
+        for (i, label) in labels.iter().enumerate() {
+            let row = self.row(i);
+            starts.push(prototypes.len());
+            prototypes.extend_from_slice(row.prototypes);
+            mass.extend_from_slice(row.mass);
+            if !row.prototypes.contains(label) {
+                prototypes.push(*label);
+                mass.push(0.0);
+            }
+            lengths.push((prototypes.len() - starts[i]) as u32);
+        }
+        self.rows = Rows::Soft { starts, lengths, prototypes, mass };
     }
 
     /// Gives all of sample i to one prototype.
@@ -283,6 +322,12 @@ impl Plan {
                 lengths[i] = 1;
             }
         }
+    }
+
+    /// The hard plan with these labels on the same samples.
+    pub(crate) fn relabelled(&self, labels: &[u32]) -> Self {
+        let rows = Rows::Hard(labels.to_vec());
+        Self { sample_weights: self.sample_weights.clone(), prototypes: self.prototypes, rows }
     }
 
     /// Forgets the room that soft rows no longer use.
@@ -307,6 +352,18 @@ fn check_size(prototypes: usize, samples: usize) -> Result<()> {
 pub(crate) fn shuffle<T>(items: &mut [T], rng: &mut Xoshiro256PlusPlus) {
     for i in (1..items.len()).rev() {
         items.swap(i, rng.random_range(0..=i));
+    }
+}
+
+/// Scales a row to sum to its sample's weight.
+fn rescale(row: &mut [f64], weight: f64) {
+    if let [only] = row {
+        *only = weight;
+        return;
+    }
+    let sum: f64 = row.iter().sum();
+    if sum > 0.0 {
+        row.iter_mut().for_each(|m| *m *= weight / sum);
     }
 }
 
@@ -339,14 +396,7 @@ impl RowsBuilder {
             self.prototypes.push(0);
             self.mass.push(weight);
         }
-        let row = &mut self.mass[start..];
-        let sum: f64 = row.iter().sum();
-        if sum > 0.0 {
-            row.iter_mut().for_each(|m| *m *= weight / sum);
-        }
-        if let [only] = row {
-            *only = weight;
-        }
+        rescale(&mut self.mass[start..], weight);
         self.starts.push(start);
         self.lengths.push((self.prototypes.len() - start) as u32);
     }

@@ -67,7 +67,7 @@ impl Settings {
     pub(crate) fn step(&self) -> Box<dyn PlanStep> {
         match self.solver {
             Solver::Vertex => Box::new(VertexDescent::new(self.seed)),
-            Solver::ConditionalGradient => Box::new(ConditionalGradient),
+            Solver::ConditionalGradient => Box::new(ConditionalGradient::default()),
             Solver::Mirror { epsilon, entropy } => Box::new(MirrorDescent { epsilon, entropy }),
         }
     }

@@ -16,11 +16,16 @@ use crate::error::{Error, Result};
 use crate::logarithm;
 use crate::loss::Loss;
 use crate::matrix::Matrix;
-use crate::plan::{Plan, PlanRow};
+use crate::plan::{Columns, Plan, PlanRow};
 use crate::scalar::Scalar;
 
 /// Rows of C added at once: as many streams as memory serves best.
-const STREAMS: usize = 4;
+const STREAMS: usize = 8;
+
+/// Samples in a tile of the product: wide enough to stream, narrow enough that a running sum and
+/// the pieces added to it share the second cache. Measured with 8 streams, N = 10,000: 512 columns
+/// reach 58% of the speed of a plain read, 1024 84%, 4096 95%.
+const TILE: usize = 4 * BLOCK;
 
 /// Entries per row of a plan beyond which a matrix product beats adding rows.
 const SOFT_ENTRIES: usize = 3;
@@ -56,6 +61,19 @@ impl<'a, S: Scalar> Dense<'a, S> {
         self
     }
 
+    /// Adds the product of C with the entries of a plan: each prototype of each tile on its own, so
+    /// that threads have enough to share.
+    fn add(&self, values: &mut [f64], side: Side, entries: &Columns, n: usize) {
+        let source = self.source(side);
+        values.par_chunks_mut(TILE * n).enumerate().for_each(|(t, tile)| {
+            let width = tile.len() / n;
+            tile.par_chunks_mut(width).enumerate().for_each(|(k, sum)| {
+                let (members, mass) = entries.column(k);
+                pulp::Arch::new().dispatch(|| add_rows(source, t * TILE, members, mass, sum));
+            });
+        });
+    }
+
     /// The matrix whose row j holds what sample j adds to every row of the product.
     pub(super) fn source(&self, side: Side) -> &Matrix<'a, S> {
         match (side, &self.transposed) {
@@ -65,10 +83,10 @@ impl<'a, S: Scalar> Dense<'a, S> {
     }
 }
 
-/// Where the product of the block of samples that starts at `start` lies in the sketch, and how
+/// Where the product of the tile of samples that starts at `start` lies in the sketch, and how
 /// many samples it holds: n rows of that many numbers.
 fn tile(samples: usize, n: usize, start: usize) -> (Range<usize>, usize) {
-    let width = BLOCK.min(samples - start);
+    let width = TILE.min(samples - start);
     (start * n..(start + width) * n, width)
 }
 
@@ -101,20 +119,12 @@ impl<S: Scalar> Similarity for Dense<'_, S> {
 
     fn sketch(&self, plan: &Plan, side: Side) -> Sketch {
         let (samples, n) = (self.len(), plan.prototypes());
-        let source = self.source(side);
         let mut values = vec![0.0; samples * n];
-        let tiles = values.par_chunks_mut(BLOCK * n).enumerate();
         if plan.entries() > SOFT_ENTRIES * samples {
-            tiles.for_each(|(t, out)| multiply_tile(source, plan, t * BLOCK, out));
+            let tiles = values.par_chunks_mut(TILE * n).enumerate();
+            tiles.for_each(|(t, out)| multiply_tile(self.source(side), plan, t * TILE, out));
         } else {
-            let columns = plan.columns();
-            tiles.for_each(|(t, out)| {
-                let width = out.len() / n;
-                for (k, sum) in out.chunks_exact_mut(width).enumerate() {
-                    let (members, mass) = columns.column(k);
-                    pulp::Arch::new().dispatch(|| add_rows(source, t * BLOCK, members, mass, sum));
-                }
-            });
+            self.add(&mut values, side, &plan.columns(), n);
         }
         Sketch::Values(values)
     }
@@ -122,7 +132,7 @@ impl<S: Scalar> Similarity for Dense<'_, S> {
     fn product_rows(&self, sketch: &Sketch, _: Side, rows: Range<usize>, out: &mut [f64]) {
         let Sketch::Values(values) = sketch else { unreachable!("a dense sketch holds numbers") };
         let n = values.len() / self.len();
-        let start = rows.start - rows.start % BLOCK;
+        let start = rows.start - rows.start % TILE;
         let (range, width) = tile(self.len(), n, start);
         for (k, sums) in values[range].chunks_exact(width).enumerate() {
             for (row, sum) in out.chunks_exact_mut(n).zip(&sums[rows.start - start..rows.end - start]) {
@@ -135,18 +145,28 @@ impl<S: Scalar> Similarity for Dense<'_, S> {
         let Sketch::Values(values) = sketch else { unreachable!("a dense sketch holds numbers") };
         let (samples, row) = (self.len(), self.source(side).row(sample));
         let n = values.len() / samples;
-        let whole: f64 = from.mass.iter().sum();
         pulp::Arch::new().dispatch(|| {
-            for start in (0..samples).step_by(BLOCK) {
+            for start in (0..samples).step_by(TILE) {
                 let (range, width) = tile(samples, n, start);
                 let (out, row) = (&mut values[range], &row[start..start + width]);
-                for (k, mass) in from.iter().map(|(k, mass)| (k, -mass)).chain([(to as usize, whole)]) {
+                for (k, mass) in from.moved_to(to) {
                     for (sum, value) in out[k * width..(k + 1) * width].iter_mut().zip(row) {
                         *sum += mass * value.to_f64();
                     }
                 }
             }
         });
+    }
+
+    /// Adds what came and takes away what left, if that reads less than starting over.
+    fn reassign_all(&self, sketch: &mut Sketch, side: Side, before: &Plan, after: &[u32]) {
+        let Sketch::Values(values) = sketch else { unreachable!("a dense sketch holds numbers") };
+        let changes = before.changes_to(after);
+        if changes.entries() < self.len() {
+            self.add(values, side, &changes, before.prototypes());
+        } else {
+            *sketch = self.sketch(&before.relabelled(after), side);
+        }
     }
 }
 
@@ -158,11 +178,11 @@ fn add_rows<S: Scalar>(source: &Matrix<'_, S>, start: usize, members: &[u32], ma
     let (groups, rest) = members.as_chunks::<STREAMS>();
     let (group_mass, rest_mass) = mass.as_chunks::<STREAMS>();
     for (group, m) in groups.iter().zip(group_mass) {
-        let [a, b, c, d] = group.map(piece);
-        for ((((s, a), b), c), d) in sum.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-            let left = m[0] * a.to_f64() + m[1] * b.to_f64();
-            let right = m[2] * c.to_f64() + m[3] * d.to_f64();
-            *s += left + right;
+        // Slices of one known length, so that no index is checked in the loop.
+        let rows = group.map(|j| &piece(j)[..width]);
+        for at in 0..width {
+            let term = |s: usize| m[s] * rows[s][at].to_f64();
+            sum[at] += ((term(0) + term(1)) + (term(2) + term(3))) + ((term(4) + term(5)) + (term(6) + term(7)));
         }
     }
     for (&j, m) in rest.iter().zip(rest_mass) {

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | [`Dense`] | C·T itself | N² (one pass over the matrix) |
 //! | [`LowRank`] A·Bᵀ | Bᵀ·T | N·r |
-//! | [`Sparse`] | T itself | N |
+//! | [`Sparse`] | T itself, or C·T once T is soft | nnz |
 //! | [`WeightedSum`] | those of its parts | the sum |
 
 mod dense;
@@ -46,6 +46,16 @@ pub enum Side {
     Direct,
     /// Cᵀ·T
     Transposed,
+}
+
+impl Side {
+    /// The other one.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Direct => Self::Transposed,
+            Self::Transposed => Self::Direct,
+        }
+    }
 }
 
 /// What is known of the signs of a similarity, and so whether Theorem 1 of the paper applies.
@@ -99,16 +109,16 @@ pub enum Sketch {
 }
 
 impl Sketch {
-    /// (1−γ)·self + γ·other, for two sketches of the same operator.
-    pub fn blend(&mut self, gamma: f64, other: Self) {
+    /// (1−γ)·self + γ·other, for two sketches of the same operator made of numbers.
+    fn blend(&mut self, gamma: f64, other: &Self) {
         match (self, other) {
-            (this, other) if gamma >= 1.0 => *this = other,
             (Self::Values(a), Self::Values(b)) => {
-                a.iter_mut().zip(&b).for_each(|(a, b)| *a += gamma * (b - *a));
+                let blend =
+                    |(a, b): (&mut [f64], &[f64])| a.iter_mut().zip(b).for_each(|(a, b)| *a += gamma * (b - *a));
+                a.par_chunks_mut(64 * BLOCK).zip(b.par_chunks(64 * BLOCK)).for_each(blend);
             }
-            (Self::Plan(a), Self::Plan(b)) => a.blend(gamma, &b),
             (Self::Parts(a), Self::Parts(b)) => a.iter_mut().zip(b).for_each(|(a, b)| a.blend(gamma, b)),
-            _ => unreachable!("two sketches of one operator have one form"),
+            _ => unreachable!("a sketch is made numbers before it is blended"),
         }
     }
 }
@@ -140,6 +150,33 @@ pub trait Similarity: Send + Sync {
     /// Writes the rows of C·T (or Cᵀ·T), one after the other, n numbers each. Solvers ask for
     /// ranges that do not cross a multiple of [`BLOCK`].
     fn product_rows(&self, sketch: &Sketch, side: Side, rows: Range<usize>, out: &mut [f64]);
+
+    /// The same sketch in a form that can be blended: a linear function of the plan, in numbers.
+    fn materialise(&self, sketch: Sketch, side: Side) -> Sketch {
+        let _ = side;
+        sketch
+    }
+
+    /// (1−γ)·sketch + γ·other.
+    fn blend(&self, sketch: &mut Sketch, side: Side, gamma: f64, other: Sketch) {
+        if gamma >= 1.0 {
+            *sketch = other;
+            return;
+        }
+        let own = std::mem::replace(sketch, Sketch::Parts(Vec::new()));
+        *sketch = self.materialise(own, side);
+        sketch.blend(gamma, &self.materialise(other, side));
+    }
+
+    /// Follows a change from one hard plan to another.
+    fn reassign_all(&self, sketch: &mut Sketch, side: Side, before: &Plan, after: &[u32]) {
+        for (i, &to) in after.iter().enumerate() {
+            let from = before.row(i);
+            if from.prototypes != [to] {
+                self.reassign(sketch, side, i, from, to);
+            }
+        }
+    }
 
     /// Follows one change of the plan: row `sample`, which was `from`, goes whole to prototype `to`.
     fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32);

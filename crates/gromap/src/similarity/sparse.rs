@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Bounds, Definiteness, Extreme, Side, Similarity, Sketch, blocks};
+use rayon::prelude::*;
+
+use super::{BLOCK, Bounds, Definiteness, Extreme, Side, Similarity, Sketch, blocks};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::plan::{Plan, PlanRow};
@@ -193,7 +195,6 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
     }
 
     fn constant(&self, loss: Loss, weights: &[f64]) -> Option<f64> {
-        use rayon::prelude::*;
         let of_row = |i: usize| {
             let (columns, values) = self.rows.row(i);
             let sum: f64 = columns.iter().zip(values).map(|(&j, v)| loss.f1(v.to_f64()) * weights[j as usize]).sum();
@@ -203,24 +204,38 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
         Some(partial.into_iter().sum())
     }
 
-    fn sketch(&self, plan: &Plan, _: Side) -> Sketch {
-        Sketch::Plan(plan.clone())
+    /// A hard plan is its own sketch. A soft one would have every entry of every neighbour looked at
+    /// in every product, so C·T is kept instead, which is no larger than such a plan.
+    fn sketch(&self, plan: &Plan, side: Side) -> Sketch {
+        let sketch = Sketch::Plan(plan.clone());
+        if plan.hard_labels().is_some() { sketch } else { self.materialise(sketch, side) }
     }
 
     fn product_rows(&self, sketch: &Sketch, side: Side, rows: Range<usize>, out: &mut [f64]) {
-        let Sketch::Plan(plan) = sketch else { unreachable!("a sparse sketch is the plan") };
-        let matrix = self.side(side);
+        let plan = match sketch {
+            Sketch::Plan(plan) => plan,
+            Sketch::Values(values) => {
+                let n = values.len() / self.len();
+                out.copy_from_slice(&values[rows.start * n..rows.end * n]);
+                return;
+            }
+            Sketch::Parts(_) => unreachable!("a sparse sketch has no parts"),
+        };
+        let (matrix, n) = (self.side(side), plan.prototypes());
         out.fill(0.0);
-        for (i, sums) in rows.zip(out.chunks_exact_mut(plan.prototypes())) {
-            let (columns, values) = matrix.row(i);
-            match plan.hard_labels() {
-                Some(labels) => {
-                    let weights = plan.sample_weights();
+        match plan.hard_labels() {
+            Some(labels) => {
+                let weights = plan.sample_weights();
+                for (i, sums) in rows.zip(out.chunks_exact_mut(n)) {
+                    let (columns, values) = matrix.row(i);
                     for (&j, value) in columns.iter().zip(values) {
                         sums[labels[j as usize] as usize] += value.to_f64() * weights[j as usize];
                     }
                 }
-                None => {
+            }
+            None => {
+                for (i, sums) in rows.zip(out.chunks_exact_mut(n)) {
+                    let (columns, values) = matrix.row(i);
                     for (&j, value) in columns.iter().zip(values) {
                         for (k, mass) in plan.row(j as usize).iter() {
                             sums[k] += value.to_f64() * mass;
@@ -231,9 +246,41 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
         }
     }
 
-    fn reassign(&self, sketch: &mut Sketch, _: Side, sample: usize, _: PlanRow<'_>, to: u32) {
-        if let Sketch::Plan(plan) = sketch {
-            plan.assign(sample, to);
+    fn materialise(&self, sketch: Sketch, side: Side) -> Sketch {
+        let Sketch::Plan(plan) = &sketch else { return sketch };
+        let n = plan.prototypes();
+        let mut values = vec![0.0; self.len() * n];
+        values.par_chunks_mut(BLOCK * n).zip(blocks(self.len())).for_each(|(out, rows)| {
+            self.product_rows(&sketch, side, rows, out);
+        });
+        Sketch::Values(values)
+    }
+
+    fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32) {
+        match sketch {
+            Sketch::Plan(plan) => plan.assign(sample, to),
+            Sketch::Values(values) => {
+                // Sample j meets row i of C·T by C[i, j]: a row of the other side.
+                let n = values.len() / self.len();
+                let (rows, entries) = self.side(side.other()).row(sample);
+                for (k, mass) in from.moved_to(to) {
+                    for (&i, value) in rows.iter().zip(entries) {
+                        values[i as usize * n + k] += mass * value.to_f64();
+                    }
+                }
+            }
+            Sketch::Parts(_) => unreachable!("a sparse sketch has no parts"),
+        }
+    }
+
+    /// Once many samples change, their labels alone are the cheaper sketch.
+    fn reassign_all(&self, sketch: &mut Sketch, side: Side, before: &Plan, after: &[u32]) {
+        let changed = |&(i, to): &(usize, &u32)| before.row(i).prototypes != [*to];
+        let changes = after.iter().enumerate().filter(changed);
+        if changes.clone().count() > self.len() / 8 {
+            *sketch = Sketch::Plan(before.relabelled(after));
+        } else {
+            changes.for_each(|(i, &to)| self.reassign(sketch, side, i, before.row(i), to));
         }
     }
 }

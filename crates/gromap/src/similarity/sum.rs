@@ -100,6 +100,12 @@ impl Similarity for WeightedSum<'_> {
         }
     }
 
+    fn materialise(&self, sketch: Sketch, side: Side) -> Sketch {
+        let Sketch::Parts(sketches) = sketch else { unreachable!("the sketch of a sum has parts") };
+        let parts = self.parts.iter().zip(sketches);
+        Sketch::Parts(parts.map(|((_, part), sketch)| part.materialise(sketch, side)).collect())
+    }
+
     fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32) {
         let Sketch::Parts(sketches) = sketch else { unreachable!("the sketch of a sum has parts") };
         for ((_, part), sketch) in self.parts.iter().zip(sketches) {

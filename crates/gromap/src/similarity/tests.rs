@@ -134,7 +134,7 @@ proptest! {
         for case in cases(seed, samples, symmetric) {
             for side in [Side::Direct, Side::Transposed] {
                 let mut sketch = case.operator.sketch(&plan, side);
-                sketch.blend(gamma, case.operator.sketch(&hard, side));
+                case.operator.blend(&mut sketch, side, gamma, case.operator.sketch(&hard, side));
                 let mut now = plan.clone();
                 now.blend(gamma, &hard);
                 assert_close(&case, "blend", &all_rows(&case, &sketch, side, n), &expected_rows(&case.matrix, &now, side));
@@ -142,6 +142,25 @@ proptest! {
                 let mut moved = now.clone();
                 moved.assign(sample, to);
                 assert_close(&case, "move", &all_rows(&case, &sketch, side, n), &expected_rows(&case.matrix, &moved, side));
+            }
+        }
+    }
+
+    #[test]
+    fn sketches_follow_new_labels(seed in 0u64..1000, symmetric: bool, changes in 0usize..9, soft: bool) {
+        let (samples, n) = (9, 3);
+        let before = Plan::random_labels(n, uneven_weights(samples), seed).unwrap();
+        let mut labels = before.labels();
+        labels.iter_mut().take(changes).for_each(|label| *label = (*label + 1) % n as u32);
+        let after = before.relabelled(&labels);
+        for case in cases(seed, samples, symmetric) {
+            for side in [Side::Direct, Side::Transposed] {
+                let mut sketch = case.operator.sketch(&before, side);
+                if soft {
+                    sketch = case.operator.materialise(sketch, side);
+                }
+                case.operator.reassign_all(&mut sketch, side, &before, &labels);
+                assert_close(&case, "labels", &all_rows(&case, &sketch, side, n), &expected_rows(&case.matrix, &after, side));
             }
         }
     }

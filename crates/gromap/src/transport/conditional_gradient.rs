@@ -6,18 +6,48 @@
 //! exactly from n×n summaries of T and D.
 //!
 //! A round costs one pass over the N×n gradient (in blocks of rows that stay in cache) and one
-//! product of C with a hard plan.
+//! product of C with a hard plan; once directions differ little from round to round, only with what
+//! changed.
 
 use rayon::prelude::*;
 
 use super::{PlanStep, PlanSummary, TransportProblem, TransportState, inner, quadratic_form, sketches};
 use crate::matrix::Matrix;
 use crate::plan::Plan;
-use crate::similarity::{blocks, sum_in_order};
+use crate::similarity::{Side, Similarity, Sketch, blocks, sum_in_order};
 
 /// Moves all samples at once towards the vertex that the gradient points at.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ConditionalGradient;
+///
+/// One value serves one similarity: it remembers the direction of the round before.
+#[derive(Debug, Clone, Default)]
+pub struct ConditionalGradient {
+    last: Option<Direction>,
+}
+
+/// A hard plan and its products.
+#[derive(Debug, Clone)]
+struct Direction {
+    plan: Plan,
+    direct: Sketch,
+    transposed: Option<Sketch>,
+}
+
+impl Direction {
+    fn new(similarity: &dyn Similarity, plan: Plan) -> Self {
+        let (direct, transposed) = sketches(similarity, &plan);
+        Self { plan, direct, transposed }
+    }
+
+    /// The same for other labels.
+    fn turned(mut self, similarity: &dyn Similarity, labels: &[u32]) -> Self {
+        similarity.reassign_all(&mut self.direct, Side::Direct, &self.plan, labels);
+        if let Some(sketch) = &mut self.transposed {
+            similarity.reassign_all(sketch, Side::Transposed, &self.plan, labels);
+        }
+        self.plan = self.plan.relabelled(labels);
+        self
+    }
+}
 
 /// What one pass over the gradient gathers in a block of rows.
 struct Pass {
@@ -30,30 +60,38 @@ struct Pass {
 
 impl PlanStep for ConditionalGradient {
     fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState) -> bool {
-        let (direction, cross, linear) = descent_direction(problem, state);
-        let (direct, transposed) = sketches(problem.similarity, &direction);
-        let mass = problem.similarity.plan_mass(&direction, &direct);
-        let vertex = PlanSummary { mass, weights: direction.weights() };
+        let similarity = problem.similarity;
+        let (labels, cross, linear) = descent_direction(problem, state);
+        let mut direction = match self.last.take() {
+            Some(last) => last.turned(similarity, &labels),
+            None => Direction::new(similarity, state.plan.relabelled(&labels)),
+        };
+        if matches!(state.direct, Sketch::Values(_)) {
+            direction.direct = similarity.materialise(direction.direct, Side::Direct);
+        }
+        let mass = similarity.plan_mass(&direction.plan, &direction.direct);
+        let vertex = PlanSummary { mass, weights: direction.plan.weights() };
         let (slope, curvature) = along(problem, state, &vertex, &cross, linear);
         let gamma = best_step(slope, curvature);
         // A step this small is rounding, or leans on the barrier of a zero in the target.
-        if gamma <= f64::EPSILON {
-            return false;
+        let moves = gamma > f64::EPSILON;
+        if moves {
+            state.plan.blend(gamma, &direction.plan);
+            similarity.blend(&mut state.direct, Side::Direct, gamma, direction.direct.clone());
+            if let (Some(sketch), Some(other)) = (&mut state.transposed, &direction.transposed) {
+                similarity.blend(sketch, Side::Transposed, gamma, other.clone());
+            }
+            blend_summary(&mut state.summary, gamma, &vertex, &cross);
+            state.linear += gamma * (linear - state.linear);
+            state.settle(problem);
         }
-        state.plan.blend(gamma, &direction);
-        state.direct.blend(gamma, direct);
-        if let (Some(sketch), Some(other)) = (&mut state.transposed, transposed) {
-            sketch.blend(gamma, other);
-        }
-        blend_summary(&mut state.summary, gamma, &vertex, &cross);
-        state.linear += gamma * (linear - state.linear);
-        state.settle(problem);
-        true
+        self.last = Some(direction);
+        moves
     }
 }
 
-/// The hard plan that the gradient points at, DᵀCT + TᵀCD, and ⟨feature costs, D⟩.
-fn descent_direction(problem: &TransportProblem<'_>, state: &TransportState) -> (Plan, Matrix<'static>, f64) {
+/// The labels that the gradient points at, DᵀCT + TᵀCD, and ⟨feature costs, D⟩.
+fn descent_direction(problem: &TransportProblem<'_>, state: &TransportState) -> (Vec<u32>, Matrix<'static>, f64) {
     let n = problem.prototypes();
     let weights = state.plan.sample_weights();
     let passes: Vec<Pass> = blocks(state.plan.len())
@@ -78,8 +116,7 @@ fn descent_direction(problem: &TransportProblem<'_>, state: &TransportState) -> 
     let linear = passes.iter().map(|pass| pass.linear).sum();
     let labels = passes.iter().flat_map(|pass| pass.labels.iter().copied()).collect();
     let cross = sum_in_order(passes.into_iter().map(|pass| pass.cross).collect());
-    let direction = Plan::from_labels(labels, n, weights.clone()).expect("one valid label a row");
-    (direction, Matrix::new(cross, n, n).expect("n×n by construction"), linear)
+    (labels, Matrix::new(cross, n, n).expect("n×n by construction"), linear)
 }
 
 /// The first of the smallest.

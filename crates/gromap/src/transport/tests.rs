@@ -132,7 +132,7 @@ impl Setting {
 
 fn steps(seed: u64) -> Vec<(&'static str, Box<dyn PlanStep>)> {
     vec![
-        ("conditional gradient", Box::new(ConditionalGradient)),
+        ("conditional gradient", Box::new(ConditionalGradient::default())),
         ("vertex descent", Box::new(VertexDescent::new(seed))),
         ("mirror descent", Box::new(MirrorDescent { epsilon: Some(0.05), entropy: 0.0 })),
         ("mirror descent, own step", Box::new(MirrorDescent { epsilon: None, entropy: 0.0 })),
@@ -293,7 +293,8 @@ proptest! {
             let problem = setting.problem();
             let mut state = TransportState::new(&problem, setting.plan(true, seed));
             let mut rounds = 0;
-            while rounds < 200 && ConditionalGradient.step(&problem, &mut state) {
+            let mut gradient = ConditionalGradient::default();
+            while rounds < 200 && gradient.step(&problem, &mut state) {
                 rounds += 1;
             }
             let reached = state.loss;

@@ -27,7 +27,7 @@ impl<'a, S: Scalar> Matrix<'a, S> {
     /// Views `values` as `rows` × `columns`.
     pub fn new(values: impl Into<Cow<'a, [S]>>, rows: usize, columns: usize) -> Result<Self> {
         let values = values.into();
-        let expected = rows.checked_mul(columns).unwrap_or(usize::MAX);
+        let expected = rows.saturating_mul(columns);
         Error::check_len("number of values in a matrix", expected, values.len())?;
         Ok(Self { values, rows, columns })
     }

@@ -102,7 +102,7 @@ impl<'a> Srgw<'a> {
         self
     }
 
-    /// Adds (1−α)·Σ ‖x_i − f_k‖²·T[i,k] to α times the loss.
+    /// Adds (1−α)·Σ ‖x_i − f_k‖²·T\[i,k\] to α times the loss.
     pub fn features(mut self, samples: impl Into<Samples<'a>>, prototypes: Matrix<'a>, alpha: f64) -> Self {
         self.features = Some((samples.into(), prototypes));
         self.alpha = alpha;

@@ -1,6 +1,8 @@
 //! What the crate promises of whole solutions: losses never rise, the number of threads leaves no
 //! trace, hard problems get hard answers, bad input is named.
 
+#![allow(clippy::unwrap_used)] // helpers of tests, which clippy does not take for tests
+
 use gromap::*;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};

@@ -251,7 +251,7 @@ fn finite_bounds<S: Scalar>(matrix: &Matrix<'_, S>) -> Result<Bounds> {
         for &value in row {
             low = if value < low { value } else { low };
             high = if value > high { value } else { high };
-            poison = poison + value * S::default();
+            poison += value * S::default();
         }
         (low, high, poison)
     }

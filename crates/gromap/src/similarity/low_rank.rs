@@ -169,10 +169,7 @@ impl<S: Scalar> Similarity for LowRank<'_, S> {
     fn plan_mass(&self, plan: &Plan, sketch: &Sketch) -> Matrix<'static> {
         let Sketch::Values(right) = sketch else { unreachable!("a low-rank sketch holds numbers") };
         let (n, r) = (plan.prototypes(), self.rank());
-        let left = match self.right {
-            None => None,
-            Some(_) => Some(compress(&self.left, plan)),
-        };
+        let left = self.right.as_ref().map(|_| compress(&self.left, plan));
         let as_rows = |values| MatRef::from_row_major_slice(values, n, r);
         let mut mass = Matrix::zeros(n, n);
         matmul(

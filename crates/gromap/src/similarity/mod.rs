@@ -124,9 +124,9 @@ impl Sketch {
 }
 
 /// How N samples relate: an N×N matrix that is only ever multiplied.
+#[allow(clippy::len_without_is_empty)] // a similarity of no samples does not exist
 pub trait Similarity: Send + Sync {
     /// Number of samples N.
-    #[allow(clippy::len_without_is_empty)] // a similarity of no samples does not exist
     fn len(&self) -> usize;
 
     /// Whether C = Cᵀ; then one product serves both sides.

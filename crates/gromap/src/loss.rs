@@ -16,6 +16,7 @@
 use std::fmt;
 
 use crate::error::{Error, Result};
+use crate::logarithm::x_log_x;
 use crate::matrix::Matrix;
 use crate::similarity::Bounds;
 
@@ -46,7 +47,7 @@ const BARRIER: f64 = 744.440_071_921_381_2;
 
 impl Loss {
     /// f1: the part that depends on the input similarity alone.
-    #[inline]
+    #[inline(always)]
     pub fn f1(self, a: f64) -> f64 {
         match self {
             Self::Square => a * a,
@@ -133,12 +134,6 @@ impl Loss {
             }),
         }
     }
-}
-
-/// x·log x with its limit at 0.
-#[inline]
-pub(crate) fn x_log_x(x: f64) -> f64 {
-    if x > 0.0 { x * x.ln() } else { 0.0 }
 }
 
 #[cfg(test)]

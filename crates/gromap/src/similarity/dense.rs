@@ -13,7 +13,6 @@ use rayon::prelude::*;
 
 use super::{BLOCK, Bounds, Definiteness, Extreme, Side, Similarity, Sketch};
 use crate::error::{Error, Result};
-use crate::logarithm;
 use crate::loss::Loss;
 use crate::matrix::Matrix;
 use crate::plan::{Columns, Plan, PlanRow};
@@ -221,9 +220,9 @@ fn multiply_tile<S: Scalar>(source: &Matrix<'_, S>, plan: &Plan, start: usize, o
 /// Σ_j f1(row[j])·weights[j].
 fn weighted_f1<S: Scalar>(loss: Loss, row: &[S], weights: &[f64]) -> f64 {
     pulp::Arch::new().dispatch(|| match loss {
-        Loss::Square => weighted_sum(row, weights, |a| a * a),
-        Loss::Kl => weighted_sum(row, weights, |a| logarithm::x_log_x(a) - a),
-        Loss::BinaryCrossEntropy => weighted_sum(row, weights, |a| logarithm::x_log_x(a) + logarithm::x_log_x(1.0 - a)),
+        Loss::Square => weighted_sum(row, weights, |a| Loss::Square.f1(a)),
+        Loss::Kl => weighted_sum(row, weights, |a| Loss::Kl.f1(a)),
+        Loss::BinaryCrossEntropy => weighted_sum(row, weights, |a| Loss::BinaryCrossEntropy.f1(a)),
     })
 }
 

@@ -16,8 +16,9 @@ use crate::matrix::Matrix;
 use crate::plan::{Plan, PlanRow};
 use crate::scalar::Scalar;
 
-/// Numbers of a factor widened to doubles at a time: half of a usual second cache.
-const WIDENED: usize = 1 << 16;
+/// Numbers of a factor widened to doubles at a time: few enough to stay in cache, and below the size
+/// from which allocators hand out fresh pages.
+const WIDENED: usize = 1 << 13;
 
 /// A similarity A·Bᵀ, or A·Aᵀ.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,13 +121,9 @@ impl<S: Scalar> Similarity for LowRank<'_, S> {
         if loss != Loss::Square {
             return None;
         }
-        let (left, right) = self.factors(Side::Direct);
-        let gram_left = weighted_gram(left, weights);
-        let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        Some(match self.right {
-            None => product(&gram_left, &gram_left),
-            Some(_) => product(&gram_left, &weighted_gram(right, weights)),
-        })
+        let left = weighted_gram(&self.left, weights);
+        let right = self.right.as_ref().map(|right| weighted_gram(right, weights));
+        Some(inner_of_grams(&left, right.as_ref().unwrap_or(&left), self.rank()))
     }
 
     fn sketch(&self, plan: &Plan, side: Side) -> Sketch {
@@ -166,6 +163,17 @@ impl<S: Scalar> Similarity for LowRank<'_, S> {
         }
     }
 
+    /// Once many samples change, gathering all of them in parallel is faster.
+    fn reassign_all(&self, sketch: &mut Sketch, side: Side, before: &Plan, after: &[u32]) {
+        let changed = |&(i, to): &(usize, &u32)| before.row(i).prototypes != [*to];
+        let changes = after.iter().enumerate().filter(changed);
+        if changes.clone().count() > self.len() / 4 {
+            *sketch = self.sketch(&before.relabelled(after), side);
+        } else {
+            changes.for_each(|(i, &to)| self.reassign(sketch, side, i, before.row(i), to));
+        }
+    }
+
     fn plan_mass(&self, plan: &Plan, sketch: &Sketch) -> Matrix<'static> {
         let Sketch::Values(right) = sketch else { unreachable!("a low-rank sketch holds numbers") };
         let (n, r) = (plan.prototypes(), self.rank());
@@ -184,27 +192,41 @@ impl<S: Scalar> Similarity for LowRank<'_, S> {
     }
 }
 
-/// AᵀDₕA, r×r, a product for each block of rows.
+/// Rows of a Gram matrix computed together.
+const BAND: usize = 64;
+
+/// AᵀDₕA, r×r, in bands of rows, each from its own diagonal block on: the rest is symmetric.
 fn weighted_gram<S: Scalar>(factor: &Matrix<'_, S>, weights: &[f64]) -> Vec<f64> {
     let r = factor.columns();
     let mut total = vec![0.0; r * r];
-    // Blocks in sequence, each product in parallel: r×r partial sums for every block would be large.
+    // Blocks in sequence, bands in parallel: r×r partial sums for every block would be large.
     for start in (0..factor.rows()).step_by(super::BLOCK) {
-        let end = (start + super::BLOCK).min(factor.rows());
-        let weighted =
-            Matrix::from_fn(end - start, r, |i, j| factor[(start + i, j)].to_f64() * weights[start + i].sqrt());
-        let tile = 64usize;
-        total.par_chunks_mut(tile * r).enumerate().for_each(|(t, out)| {
-            let height = out.len() / r;
+        let height = super::BLOCK.min(factor.rows() - start);
+        let weighted = Matrix::from_fn(height, r, |i, j| factor[(start + i, j)].to_f64() * weights[start + i].sqrt());
+        total.par_chunks_mut(BAND * r).enumerate().for_each(|(band, out)| {
+            let (first, rows) = (band * BAND, out.len() / r);
             matmul(
-                MatMut::from_row_major_slice_mut(out, height, r),
+                MatMut::from_row_major_slice_mut(out, rows, r).subcols_mut(first, r - first),
                 Accum::Add,
-                weighted.as_faer().subcols(t * tile, height).transpose(),
-                weighted.as_faer(),
+                weighted.as_faer().subcols(first, rows).transpose(),
+                weighted.as_faer().subcols(first, r - first),
                 1.0,
                 Par::Seq,
             );
         });
     }
     total
+}
+
+/// ⟨G, H⟩ of two such matrices.
+fn inner_of_grams(g: &[f64], h: &[f64], r: usize) -> f64 {
+    let of_row = |i: usize| {
+        let (first, next) = (i / BAND * BAND, (i / BAND + 1) * BAND);
+        let part = |range: Range<usize>| -> f64 {
+            let range = i * r + range.start.min(r)..i * r + range.end.min(r);
+            g[range.clone()].iter().zip(&h[range]).map(|(g, h)| g * h).sum()
+        };
+        part(first..next) + 2.0 * part(next..r)
+    };
+    (0..r).map(of_row).sum()
 }

@@ -151,21 +151,26 @@ pub trait Similarity: Send + Sync {
     /// ranges that do not cross a multiple of [`BLOCK`].
     fn product_rows(&self, sketch: &Sketch, side: Side, rows: Range<usize>, out: &mut [f64]);
 
-    /// The same sketch in a form that can be blended: a linear function of the plan, in numbers.
-    fn materialise(&self, sketch: Sketch, side: Side) -> Sketch {
-        let _ = side;
-        sketch
+    /// Puts a sketch into a form that can be blended: numbers, linear in the plan.
+    fn materialise(&self, sketch: &mut Sketch, side: Side) {
+        let _ = (sketch, side); // numbers already
     }
 
     /// (1−γ)·sketch + γ·other.
-    fn blend(&self, sketch: &mut Sketch, side: Side, gamma: f64, other: Sketch) {
+    fn blend(&self, sketch: &mut Sketch, side: Side, gamma: f64, other: &Sketch) {
         if gamma >= 1.0 {
-            *sketch = other;
+            sketch.clone_from(other);
             return;
         }
-        let own = std::mem::replace(sketch, Sketch::Parts(Vec::new()));
-        *sketch = self.materialise(own, side);
-        sketch.blend(gamma, &self.materialise(other, side));
+        self.materialise(sketch, side);
+        match other {
+            Sketch::Values(_) => sketch.blend(gamma, other),
+            _ => {
+                let mut other = other.clone();
+                self.materialise(&mut other, side);
+                sketch.blend(gamma, &other);
+            }
+        }
     }
 
     /// Follows a change from one hard plan to another.

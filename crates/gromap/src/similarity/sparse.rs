@@ -207,8 +207,11 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
     /// A hard plan is its own sketch. A soft one would have every entry of every neighbour looked at
     /// in every product, so C·T is kept instead, which is no larger than such a plan.
     fn sketch(&self, plan: &Plan, side: Side) -> Sketch {
-        let sketch = Sketch::Plan(plan.clone());
-        if plan.hard_labels().is_some() { sketch } else { self.materialise(sketch, side) }
+        let mut sketch = Sketch::Plan(plan.clone());
+        if plan.hard_labels().is_none() {
+            self.materialise(&mut sketch, side);
+        }
+        sketch
     }
 
     fn product_rows(&self, sketch: &Sketch, side: Side, rows: Range<usize>, out: &mut [f64]) {
@@ -246,14 +249,14 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
         }
     }
 
-    fn materialise(&self, sketch: Sketch, side: Side) -> Sketch {
-        let Sketch::Plan(plan) = &sketch else { return sketch };
+    fn materialise(&self, sketch: &mut Sketch, side: Side) {
+        let Sketch::Plan(plan) = &*sketch else { return };
         let n = plan.prototypes();
         let mut values = vec![0.0; self.len() * n];
         values.par_chunks_mut(BLOCK * n).zip(blocks(self.len())).for_each(|(out, rows)| {
-            self.product_rows(&sketch, side, rows, out);
+            self.product_rows(sketch, side, rows, out);
         });
-        Sketch::Values(values)
+        *sketch = Sketch::Values(values);
     }
 
     fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32) {

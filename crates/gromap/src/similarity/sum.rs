@@ -100,10 +100,9 @@ impl Similarity for WeightedSum<'_> {
         }
     }
 
-    fn materialise(&self, sketch: Sketch, side: Side) -> Sketch {
+    fn materialise(&self, sketch: &mut Sketch, side: Side) {
         let Sketch::Parts(sketches) = sketch else { unreachable!("the sketch of a sum has parts") };
-        let parts = self.parts.iter().zip(sketches);
-        Sketch::Parts(parts.map(|((_, part), sketch)| part.materialise(sketch, side)).collect())
+        self.parts.iter().zip(sketches).for_each(|((_, part), sketch)| part.materialise(sketch, side));
     }
 
     fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32) {

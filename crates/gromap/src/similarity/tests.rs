@@ -134,7 +134,7 @@ proptest! {
         for case in cases(seed, samples, symmetric) {
             for side in [Side::Direct, Side::Transposed] {
                 let mut sketch = case.operator.sketch(&plan, side);
-                case.operator.blend(&mut sketch, side, gamma, case.operator.sketch(&hard, side));
+                case.operator.blend(&mut sketch, side, gamma, &case.operator.sketch(&hard, side));
                 let mut now = plan.clone();
                 now.blend(gamma, &hard);
                 assert_close(&case, "blend", &all_rows(&case, &sketch, side, n), &expected_rows(&case.matrix, &now, side));
@@ -157,7 +157,7 @@ proptest! {
             for side in [Side::Direct, Side::Transposed] {
                 let mut sketch = case.operator.sketch(&before, side);
                 if soft {
-                    sketch = case.operator.materialise(sketch, side);
+                    case.operator.materialise(&mut sketch, side);
                 }
                 case.operator.reassign_all(&mut sketch, side, &before, &labels);
                 assert_close(&case, "labels", &all_rows(&case, &sketch, side, n), &expected_rows(&case.matrix, &after, side));

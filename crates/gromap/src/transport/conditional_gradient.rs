@@ -67,7 +67,7 @@ impl PlanStep for ConditionalGradient {
             None => Direction::new(similarity, state.plan.relabelled(&labels)),
         };
         if matches!(state.direct, Sketch::Values(_)) {
-            direction.direct = similarity.materialise(direction.direct, Side::Direct);
+            similarity.materialise(&mut direction.direct, Side::Direct);
         }
         let mass = similarity.plan_mass(&direction.plan, &direction.direct);
         let vertex = PlanSummary { mass, weights: direction.plan.weights() };
@@ -77,9 +77,9 @@ impl PlanStep for ConditionalGradient {
         let moves = gamma > f64::EPSILON;
         if moves {
             state.plan.blend(gamma, &direction.plan);
-            similarity.blend(&mut state.direct, Side::Direct, gamma, direction.direct.clone());
+            similarity.blend(&mut state.direct, Side::Direct, gamma, &direction.direct);
             if let (Some(sketch), Some(other)) = (&mut state.transposed, &direction.transposed) {
-                similarity.blend(sketch, Side::Transposed, gamma, other.clone());
+                similarity.blend(sketch, Side::Transposed, gamma, other);
             }
             blend_summary(&mut state.summary, gamma, &vertex, &cross);
             state.linear += gamma * (linear - state.linear);

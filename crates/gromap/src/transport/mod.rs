@@ -58,6 +58,9 @@ pub struct TransportProblem<'a> {
     pub(crate) repulsion: Matrix<'static>,
     /// α·g(C̄).
     pub(crate) attraction: Matrix<'static>,
+    /// What (C T)[i, l] adds to the gradient, by rows l: α·g(C̄)ᵀ, and α·g(C̄) with it where one
+    /// product serves both sides.
+    pub(crate) pull: Matrix<'static>,
     /// α·Σ f1·h·h, or 0 where it is not known.
     constant: f64,
     pub(crate) features: Option<FeatureCost<'a>>,
@@ -74,10 +77,16 @@ impl<'a> TransportProblem<'a> {
     ) -> Self {
         let map =
             |f: &dyn Fn(f64) -> f64| Matrix::from_fn(target.rows(), target.columns(), |k, l| alpha * f(target[(k, l)]));
+        let attraction = map(&|b| loss.g(b));
+        let mut pull = attraction.transposed();
+        if similarity.is_symmetric() {
+            pull.values_mut().iter_mut().zip(attraction.values()).for_each(|(pull, g)| *pull += g);
+        }
         Self {
             similarity,
             repulsion: map(&|b| loss.f2(b)),
-            attraction: map(&|b| loss.g(b)),
+            attraction,
+            pull,
             constant: alpha * constant,
             features: None,
         }
@@ -125,8 +134,10 @@ impl<'a> TransportProblem<'a> {
             );
         };
         // Σ_l (C T)[i,l]·g[k,l] + Σ_l (Cᵀ T)[i,l]·g[l,k]
-        subtract(&products.direct, self.attraction.as_faer().transpose());
-        subtract(products.transposed(), self.attraction.as_faer());
+        subtract(&products.direct, self.pull.as_faer());
+        if let Some(transposed) = &products.other {
+            subtract(transposed, self.attraction.as_faer());
+        }
         GradientRows { gradient, linear, products }
     }
 

@@ -17,8 +17,6 @@ pub(crate) struct FixedTarget<'a> {
     problem: &'a TransportProblem<'a>,
     /// f2 + f2ᵀ.
     crowding: Matrix<'static>,
-    /// Row l is g[·, l], what r_l multiplies; for a symmetric similarity g[·, l] + g[l, ·].
-    pull: Matrix<'static>,
     /// y = (f2 + f2ᵀ)·q.
     pressure: Vec<f64>,
     /// Feature costs of the visitor.
@@ -27,13 +25,10 @@ pub(crate) struct FixedTarget<'a> {
 
 impl<'a> FixedTarget<'a> {
     pub(crate) fn new(problem: &'a TransportProblem<'a>, q: &[f64]) -> Self {
-        let (f2, g) = (&problem.repulsion, &problem.attraction);
-        let n = problem.prototypes();
-        let symmetric = problem.similarity.is_symmetric();
+        let (f2, n) = (&problem.repulsion, problem.prototypes());
         Self {
             problem,
             crowding: Matrix::from_fn(n, n, |k, l| f2[(k, l)] + f2[(l, k)]),
-            pull: Matrix::from_fn(n, n, |l, k| if symmetric { g[(k, l)] + g[(l, k)] } else { g[(k, l)] }),
             pressure: problem.pressure(q),
             linear: vec![0.0; n],
         }
@@ -65,7 +60,7 @@ impl Criterion for FixedTarget<'_> {
         let symmetric = self.problem.similarity.is_symmetric();
         for &l in visitor.seen {
             let l = l as usize;
-            costs.iter_mut().zip(self.pull.row(l)).for_each(|(cost, g)| *cost -= visitor.row[l] * g);
+            costs.iter_mut().zip(self.problem.pull.row(l)).for_each(|(cost, g)| *cost -= visitor.row[l] * g);
             if !symmetric {
                 costs.iter_mut().zip(g.row(l)).for_each(|(cost, g)| *cost -= visitor.column[l] * g);
             }

@@ -30,6 +30,7 @@ mod similarity;
 mod solver;
 mod srgw;
 mod transport;
+mod vector;
 
 pub use barycenter::{Barycenter, FittedBarycenter, Input};
 pub use error::{Error, Result};

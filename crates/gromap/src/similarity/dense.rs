@@ -17,6 +17,7 @@ use crate::loss::Loss;
 use crate::matrix::Matrix;
 use crate::plan::{Columns, Plan, PlanRow};
 use crate::scalar::Scalar;
+use crate::vector::vectorized;
 
 /// Rows of C added at once: as many streams as memory serves best.
 const STREAMS: usize = 8;
@@ -68,7 +69,10 @@ impl<'a, S: Scalar> Dense<'a, S> {
             let width = tile.len() / n;
             tile.par_chunks_mut(width).enumerate().for_each(|(k, sum)| {
                 let (members, mass) = entries.column(k);
-                pulp::Arch::new().dispatch(|| add_rows(source, t * TILE, members, mass, sum));
+                vectorized(
+                    #[inline(always)]
+                    || add_rows(source, t * TILE, members, mass, sum),
+                );
             });
         });
     }
@@ -144,17 +148,20 @@ impl<S: Scalar> Similarity for Dense<'_, S> {
         let Sketch::Values(values) = sketch else { unreachable!("a dense sketch holds numbers") };
         let (samples, row) = (self.len(), self.source(side).row(sample));
         let n = values.len() / samples;
-        pulp::Arch::new().dispatch(|| {
-            for start in (0..samples).step_by(TILE) {
-                let (range, width) = tile(samples, n, start);
-                let (out, row) = (&mut values[range], &row[start..start + width]);
-                for (k, mass) in from.moved_to(to) {
-                    for (sum, value) in out[k * width..(k + 1) * width].iter_mut().zip(row) {
-                        *sum += mass * value.to_f64();
+        vectorized(
+            #[inline(always)]
+            || {
+                for start in (0..samples).step_by(TILE) {
+                    let (range, width) = tile(samples, n, start);
+                    let (out, row) = (&mut values[range], &row[start..start + width]);
+                    for (k, mass) in from.moved_to(to) {
+                        for (sum, value) in out[k * width..(k + 1) * width].iter_mut().zip(row) {
+                            *sum += mass * value.to_f64();
+                        }
                     }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// Adds what came and takes away what left, if that reads less than starting over.
@@ -219,11 +226,29 @@ fn multiply_tile<S: Scalar>(source: &Matrix<'_, S>, plan: &Plan, start: usize, o
 
 /// Σ_j f1(row[j])·weights[j].
 fn weighted_f1<S: Scalar>(loss: Loss, row: &[S], weights: &[f64]) -> f64 {
-    pulp::Arch::new().dispatch(|| match loss {
-        Loss::Square => weighted_sum(row, weights, |a| Loss::Square.f1(a)),
-        Loss::Kl => weighted_sum(row, weights, |a| Loss::Kl.f1(a)),
-        Loss::BinaryCrossEntropy => weighted_sum(row, weights, |a| Loss::BinaryCrossEntropy.f1(a)),
-    })
+    vectorized(
+        #[inline(always)]
+        || match loss {
+            Loss::Square => weighted_sum(
+                row,
+                weights,
+                #[inline(always)]
+                |a| Loss::Square.f1(a),
+            ),
+            Loss::Kl => weighted_sum(
+                row,
+                weights,
+                #[inline(always)]
+                |a| Loss::Kl.f1(a),
+            ),
+            Loss::BinaryCrossEntropy => weighted_sum(
+                row,
+                weights,
+                #[inline(always)]
+                |a| Loss::BinaryCrossEntropy.f1(a),
+            ),
+        },
+    )
 }
 
 /// Σ f(row[j])·weights[j] in eight interleaved sums, which the compiler turns into vectors.
@@ -255,7 +280,10 @@ fn finite_bounds<S: Scalar>(matrix: &Matrix<'_, S>) -> Result<Bounds> {
         (low, high, poison)
     }
     let of_row = |i: usize| {
-        let (low, high, poison) = pulp::Arch::new().dispatch(|| scan(matrix.row(i)));
+        let (low, high, poison) = vectorized(
+            #[inline(always)]
+            || scan(matrix.row(i)),
+        );
         (low.to_f64(), high.to_f64(), poison.to_f64() == 0.0)
     };
     let rows: Vec<(f64, f64, bool)> = (0..matrix.rows()).into_par_iter().with_min_len(64).map(of_row).collect();

@@ -15,10 +15,7 @@ use crate::loss::Loss;
 use crate::matrix::Matrix;
 use crate::plan::{Plan, PlanRow};
 use crate::scalar::Scalar;
-
-/// Numbers of a factor widened to doubles at a time: few enough to stay in cache, and below the size
-/// from which allocators hand out fresh pages.
-const WIDENED: usize = 1 << 13;
+use crate::vector::vectorized;
 
 /// A similarity A·Bᵀ, or A·Aᵀ.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,16 +68,19 @@ fn compress<S: Scalar>(factor: &Matrix<'_, S>, plan: &Plan) -> Vec<f64> {
     let partial = blocks(plan.len())
         .map(|rows| {
             let mut sums = vec![0.0; plan.prototypes() * r];
-            pulp::Arch::new().dispatch(|| {
-                for i in rows {
-                    let row = factor.row(i);
-                    for (k, mass) in plan.row(i).iter() {
-                        for (sum, value) in sums[k * r..(k + 1) * r].iter_mut().zip(row) {
-                            *sum += mass * value.to_f64();
+            vectorized(
+                #[inline(always)]
+                || {
+                    for i in rows.clone() {
+                        let row = factor.row(i);
+                        for (k, mass) in plan.row(i).iter() {
+                            for (sum, value) in sums[k * r..(k + 1) * r].iter_mut().zip(row) {
+                                *sum += mass * value.to_f64();
+                            }
                         }
                     }
-                }
-            });
+                },
+            );
             sums
         })
         .collect();
@@ -133,24 +133,8 @@ impl<S: Scalar> Similarity for LowRank<'_, S> {
     fn product_rows(&self, sketch: &Sketch, side: Side, rows: Range<usize>, out: &mut [f64]) {
         let Sketch::Values(compressed) = sketch else { unreachable!("a low-rank sketch holds numbers") };
         let (left, r) = (self.factors(side).0, self.rank());
-        let n = compressed.len() / r;
-        let compressed = MatRef::from_row_major_slice(compressed, n, r);
-        // Widened a few rows at a time, so that they are still in cache when they are multiplied.
-        let height = (WIDENED / r).clamp(1, rows.len());
-        let mut tile = vec![0.0; height * r];
-        for (out, first) in out.chunks_mut(height * n).zip(rows.clone().step_by(height)) {
-            let count = out.len() / n;
-            let source = &left.values()[first * r..(first + count) * r];
-            tile.iter_mut().zip(source).for_each(|(wide, value)| *wide = value.to_f64());
-            matmul(
-                MatMut::from_row_major_slice_mut(out, count, n),
-                Accum::Replace,
-                MatRef::from_row_major_slice(&tile[..count * r], count, r),
-                compressed.transpose(),
-                1.0,
-                Par::Seq,
-            );
-        }
+        let rows = &left.values()[rows.start * r..rows.end * r];
+        pulp::Arch::new().dispatch(ThinProduct { rows, compressed, rank: r, out });
     }
 
     fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32) {
@@ -190,6 +174,70 @@ impl<S: Scalar> Similarity for LowRank<'_, S> {
         );
         mass
     }
+}
+
+/// Rows and prototypes in one tile of a thin product: sixteen running sums, as many as registers hold.
+const HIGH: usize = 4;
+const WIDE: usize = 4;
+
+/// out = rows·compressedᵀ, both with `rank` numbers a row: a few rows against a few prototypes at a
+/// time. A general product would want a widened copy of the whole block, and loses half its speed on
+/// so few columns.
+struct ThinProduct<'a, S> {
+    rows: &'a [S],
+    compressed: &'a [f64],
+    rank: usize,
+    out: &'a mut [f64],
+}
+
+impl<S: Scalar> pulp::WithSimd for ThinProduct<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<V: pulp::Simd>(self, simd: V) {
+        let Self { rows, compressed, rank, out } = self;
+        let n = compressed.len() / rank;
+        let mut wide = vec![0.0; HIGH * rank];
+        for (rows, out) in rows.chunks(HIGH * rank).zip(out.chunks_mut(HIGH * n)) {
+            wide.iter_mut().zip(rows).for_each(|(wide, value)| *wide = value.to_f64());
+            let rows = std::array::from_fn(|i| &wide[i * rank..(i + 1) * rank]);
+            for first in (0..n).step_by(WIDE) {
+                let width = WIDE.min(n - first);
+                // Where a tile is cut off, its last prototype is repeated and the result not used.
+                let prototypes = std::array::from_fn(|k| &compressed[(first + k.min(width - 1)) * rank..][..rank]);
+                let tile = dot_tile(simd, rows, prototypes);
+                for (out, row) in out.chunks_exact_mut(n).zip(&tile) {
+                    out[first..first + width].copy_from_slice(&row[..width]);
+                }
+            }
+        }
+    }
+}
+
+/// All dot products of a few rows with a few prototypes.
+#[inline(always)]
+fn dot_tile<V: pulp::Simd>(simd: V, rows: [&[f64]; HIGH], prototypes: [&[f64]; WIDE]) -> [[f64; WIDE]; HIGH] {
+    let rows = rows.map(V::as_simd_f64s);
+    let prototypes = prototypes.map(V::as_simd_f64s);
+    let length = rows[0].0.len();
+    let (a, b) = (rows.map(|row| &row.0[..length]), prototypes.map(|prototype| &prototype.0[..length]));
+    let mut sums = [[simd.splat_f64s(0.0); WIDE]; HIGH];
+    for at in 0..length {
+        for k in 0..WIDE {
+            for i in 0..HIGH {
+                sums[i][k] = simd.mul_add_f64s(a[i][at], b[k][at], sums[i][k]);
+            }
+        }
+    }
+    // Plain loops: a closure here would be compiled without the vector unit.
+    let mut tile = [[0.0; WIDE]; HIGH];
+    for i in 0..HIGH {
+        for k in 0..WIDE {
+            let rest: f64 = rows[i].1.iter().zip(prototypes[k].1).map(|(a, b)| a * b).sum();
+            tile[i][k] = simd.reduce_sum_f64s(sums[i][k]) + rest;
+        }
+    }
+    tile
 }
 
 /// Rows of a Gram matrix computed together.

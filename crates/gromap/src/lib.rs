@@ -13,6 +13,7 @@ mod error;
 mod logarithm;
 mod loss;
 mod matrix;
+mod neighbors;
 mod plan;
 mod scalar;
 mod similarity;
@@ -20,6 +21,7 @@ mod similarity;
 pub use error::{Error, Result};
 pub use loss::Loss;
 pub use matrix::Matrix;
+pub use neighbors::{Exact, Metric, NeighborSearch, Neighbors};
 pub use plan::{Columns, Plan, PlanRow, SampleWeights};
 pub use scalar::Scalar;
 pub use similarity::{

@@ -15,14 +15,17 @@ mod loss;
 mod matrix;
 mod neighbors;
 mod plan;
+mod preprocessing;
 mod scalar;
 mod similarity;
+mod vector;
 
 pub use error::{Error, Result};
 pub use loss::Loss;
 pub use matrix::Matrix;
-pub use neighbors::{Exact, Metric, NeighborSearch, Neighbors};
+pub use neighbors::{Descent, Exact, Metric, NeighborSearch, Neighbors, nearest_neighbors};
 pub use plan::{Columns, Plan, PlanRow, SampleWeights};
+pub use preprocessing::{Pca, Scaler};
 pub use scalar::Scalar;
 pub use similarity::{
     BLOCK, Bounds, Definiteness, Dense, Extreme, LowRank, Side, Similarity, Sketch, Sparse, WeightedSum,

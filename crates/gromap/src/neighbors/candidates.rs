@@ -21,7 +21,7 @@ pub(super) struct Candidates {
 
 /// Order-preserving bits of any float but NaN.
 #[inline(always)]
-fn ascending(value: f32) -> u32 {
+pub(super) fn ascending(value: f32) -> u32 {
     let bits = value.to_bits();
     bits ^ ((bits as i32 >> 31) as u32 | 0x8000_0000)
 }
@@ -43,6 +43,13 @@ impl Candidates {
     pub(super) fn restart(&mut self, threshold: f32) {
         self.len = 0;
         self.threshold = threshold;
+    }
+
+    /// Appends a value; there must be room.
+    #[inline(always)]
+    fn append(&mut self, value: f32, reference: u32) {
+        self.keys[self.len] = u64::from(ascending(value)) << 32 | u64::from(reference);
+        self.len += 1;
     }
 
     /// The references kept, in no order.
@@ -74,21 +81,23 @@ impl Query<'_> {
         let mut threshold = candidates.threshold;
         for (at, (values, shift)) in value_groups.iter().zip(shift_groups).enumerate() {
             let v: [f32; CHUNK] = std::array::from_fn(|lane| values[lane] + shift[lane]);
-            if v.iter().fold(false, |any, v| any | (*v <= threshold)) {
-                for (lane, &v) in v.iter().enumerate() {
-                    candidates.keys[candidates.len] =
-                        u64::from(ascending(v)) << 32 | u64::from(name(at * CHUNK + lane));
-                    candidates.len += usize::from(v <= threshold);
+            let mut good = 0u16;
+            for (lane, v) in v.iter().enumerate() {
+                good |= u16::from(*v <= threshold) << lane;
+            }
+            if good != 0 {
+                while good != 0 {
+                    let lane = good.trailing_zeros() as usize;
+                    candidates.append(v[lane % CHUNK], name(at * CHUNK + lane));
+                    good &= good - 1;
                 }
                 threshold = self.make_room(candidates);
             }
         }
         let first = values.len() - value_rest.len();
         for (at, (value, shift)) in value_rest.iter().zip(shift_rest).enumerate() {
-            let v = value + shift;
-            if v <= threshold {
-                candidates.keys[candidates.len] = u64::from(ascending(v)) << 32 | u64::from(name(first + at));
-                candidates.len += 1;
+            if value + shift <= threshold {
+                candidates.append(value + shift, name(first + at));
             }
         }
         self.make_room(candidates);

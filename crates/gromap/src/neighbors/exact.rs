@@ -5,8 +5,6 @@
 //! thread, near the peak of the machine; threads share out the blocks of queries, and no query
 //! knows of another, so the result does not depend on how they are shared.
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 
 use super::candidates::{Candidates, Query};
@@ -14,6 +12,7 @@ use super::metric::{Frame, Points, Samples};
 use super::{Metric, NeighborSearch, Neighbors, check_k, check_samples, distance_of};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
+use crate::vector::vectorized;
 
 /// Queries of a tile.
 pub(super) const QUERIES: usize = 256;
@@ -75,17 +74,26 @@ enum Own {
 fn search(queries: &Points<'_>, references: &Points<'_>, k: usize, own: Own) -> Result<Neighbors> {
     let mut keys = vec![0; queries.len() * k];
     keys.par_chunks_mut(QUERIES * k).enumerate().try_for_each_init(
-        || Tile::new(k, references.len()),
-        |tile, (block, out)| {
+        || (Tile::new(k, references.len()), Vec::new()),
+        |(tile, measured), (block, out)| {
             let rows = block * QUERIES..block * QUERIES + out.len() / k;
-            tile.candidates.iter_mut().for_each(|candidates| candidates.restart(f32::MAX));
+            let query = |row: usize| Query { queries, references, i: rows.start + row, k };
+            tile.candidates_mut().iter_mut().for_each(|candidates| candidates.restart(f32::MAX));
             for first in (0..references.len()).step_by(REFERENCES) {
                 let columns = first..(first + REFERENCES).min(references.len());
-                tile.scan(queries, references, k, rows.clone(), columns, own);
+                tile.rank(queries, queries.working(rows.clone()), references.working(columns.clone()));
+                if own == Own::Excluded {
+                    let both = rows.start.max(first)..rows.end.min(columns.end);
+                    both.for_each(|i| tile.hide(i - rows.start, i - first));
+                }
+                tile.offer(&references.shift()[columns], query, |at| (first + at) as u32);
             }
-            for ((i, candidates), out) in rows.zip(&tile.candidates).zip(out.chunks_exact_mut(k)) {
-                let query = Query { queries, references, i, k };
-                pulp::Arch::new().dispatch(|| nearest(&query, candidates, &mut tile.measured, out));
+            for (row, out) in out.chunks_exact_mut(k).enumerate() {
+                let query = query(row);
+                vectorized(
+                    #[inline(always)]
+                    || nearest(&query, tile.candidates(row), measured, out),
+                );
                 check_farthest(&query, out[k - 1])?;
             }
             Ok(())
@@ -98,7 +106,9 @@ fn search(queries: &Points<'_>, references: &Points<'_>, k: usize, own: Own) -> 
 #[inline(always)]
 fn nearest(query: &Query<'_>, candidates: &Candidates, measured: &mut Vec<u64>, out: &mut [u64]) {
     measured.clear();
-    measured.extend(candidates.references().map(|j| query.measured(j)));
+    for j in candidates.references() {
+        measured.push(query.measured(j));
+    }
     measured.sort_unstable();
     out.copy_from_slice(&measured[..out.len()]);
 }
@@ -111,39 +121,59 @@ pub(super) fn check_farthest(query: &Query<'_>, farthest: u64) -> Result<()> {
     query.queries.check_stored(query.i, query.references, farthest as u32 as usize)
 }
 
-/// What a thread needs to work on a block of queries.
-struct Tile {
+/// What a thread needs to compare a block of queries with tiles of references.
+pub(super) struct Tile {
     values: Vec<f32>,
     candidates: Vec<Candidates>,
-    measured: Vec<u64>,
+    /// Size of the tile at hand.
+    rows: usize,
+    columns: usize,
 }
 
 impl Tile {
-    fn new(k: usize, references: usize) -> Self {
+    /// Room for the candidates of `k` neighbours among `references`.
+    pub(super) fn new(k: usize, references: usize) -> Self {
         let candidates = (0..QUERIES).map(|_| Candidates::new(k, references)).collect();
-        Self { values: vec![0.0; QUERIES * REFERENCES], candidates, measured: Vec::new() }
+        Self { values: vec![0.0; QUERIES * REFERENCES], candidates, rows: 0, columns: 0 }
     }
 
-    fn scan(
+    /// Candidates of a row.
+    pub(super) fn candidates(&self, row: usize) -> &Candidates {
+        &self.candidates[row]
+    }
+
+    /// Candidates of all rows.
+    pub(super) fn candidates_mut(&mut self) -> &mut [Candidates] {
+        &mut self.candidates
+    }
+
+    /// Ranks references by queries, both given as working rows.
+    pub(super) fn rank(&mut self, points: &Points<'_>, queries: &[f32], references: &[f32]) {
+        (self.rows, self.columns) = (queries.len() / points.features(), references.len() / points.features());
+        points.rank(queries, references, &mut self.values[..self.rows * self.columns]);
+    }
+
+    /// Makes sure that a query does not find the reference at `column`.
+    fn hide(&mut self, row: usize, column: usize) {
+        self.values[row * self.columns + column] = f32::INFINITY;
+    }
+
+    /// Offers the ranked references, which add `shift` and are named by `name`, to the candidates.
+    pub(super) fn offer<'q>(
         &mut self,
-        queries: &Points<'_>,
-        references: &Points<'_>,
-        k: usize,
-        rows: Range<usize>,
-        columns: Range<usize>,
-        own: Own,
+        shift: &[f32],
+        query: impl Fn(usize) -> Query<'q>,
+        name: impl Fn(usize) -> u32 + Copy,
     ) {
-        let width = columns.len();
-        let values = &mut self.values[..rows.len() * width];
-        queries.rank(queries.working(rows.clone()), references.working(columns.clone()), values);
-        let shift = &references.shift()[columns.clone()];
-        for ((i, values), candidates) in rows.zip(values.chunks_exact_mut(width)).zip(&mut self.candidates) {
-            if own == Own::Excluded && columns.contains(&i) {
-                values[i - columns.start] = f32::INFINITY;
-            }
-            let query = Query { queries, references, i, k };
-            let name = |at: usize| (columns.start + at) as u32;
-            pulp::Arch::new().dispatch(|| query.offer(candidates, values, shift, name));
-        }
+        let rows = self.values[..self.rows * self.columns].chunks_exact(self.columns);
+        let mut rows = rows.zip(&mut self.candidates).enumerate();
+        vectorized(
+            #[inline(always)]
+            || {
+                for (row, (values, candidates)) in rows.by_ref() {
+                    query(row).offer(candidates, values, shift, name);
+                }
+            },
+        );
     }
 }

@@ -23,6 +23,7 @@ use super::check_distance;
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::similarity::{BLOCK, blocks, sum_in_order};
+use crate::vector::vectorized;
 
 /// How the distance of two samples is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -73,8 +74,14 @@ fn sum(x: &[f32], y: &[f32], f: impl Fn(f64, f64) -> f64) -> f64 {
             sums[lane] += f(f64::from(x[lane]), f64::from(y[lane]));
         }
     }
-    let rest: f64 = x_rest.iter().zip(y_rest).map(|(&x, &y)| f(f64::from(x), f64::from(y))).sum();
-    sums.iter().sum::<f64>() + rest
+    let mut total = 0.0;
+    for (&x, &y) in x_rest.iter().zip(y_rest) {
+        total += f(f64::from(x), f64::from(y));
+    }
+    for sum in sums {
+        total += sum;
+    }
+    total
 }
 
 /// The common centre and scale of everything that is compared.
@@ -87,10 +94,8 @@ pub(super) struct Frame {
 impl Frame {
     /// Centres on the mean of the first set and makes room for all of them.
     pub(super) fn new(metric: Metric, sets: &[&Samples<'_>]) -> Self {
-        let features = sets[0].samples.columns();
         let centre = sets[0].mean();
         let largest = sets.iter().map(|set| set.largest_distance_from(&centre)).fold(0.0, f64::max);
-        debug_assert_eq!(centre.len(), features);
         // A power of two scales exactly.
         let exponent = if largest > 0.0 { -largest.log2().ceil() } else { 0.0 };
         Self { metric, centre, scale: exponent.clamp(-140.0, 60.0).exp2() }
@@ -222,6 +227,12 @@ impl<'a> Points<'a> {
         &self.working[rows.start * self.features()..rows.end * self.features()]
     }
 
+    /// One centred row.
+    #[inline(always)]
+    pub(super) fn row(&self, i: usize) -> &[f32] {
+        &self.working[i * self.features()..(i + 1) * self.features()]
+    }
+
     /// What references add to v.
     pub(super) fn shift(&self) -> &[f32] {
         &self.shift
@@ -258,7 +269,10 @@ impl<'a> Points<'a> {
         let p = self.features();
         let (rows, columns) = (queries.len() / p, references.len() / p);
         match self.frame.metric {
-            Metric::Manhattan => pulp::Arch::new().dispatch(|| manhattan_tile(p, queries, references, out)),
+            Metric::Manhattan => vectorized(
+                #[inline(always)]
+                || manhattan_tile(p, queries, references, out),
+            ),
             _ => matmul(
                 MatMut::from_row_major_slice_mut(out, rows, columns),
                 Accum::Replace,
@@ -293,8 +307,11 @@ fn manhattan_tile(p: usize, queries: &[f32], references: &[f32], out: &mut [f32]
             x.iter_mut().zip(queries.chunks_exact(p)).for_each(|(x, row)| *x = row);
             let mut sums = [[0.0f32; PANEL]; GROUP];
             for (c, column) in panel.iter().enumerate() {
-                for (sums, x) in sums.iter_mut().zip(x) {
-                    sums.iter_mut().zip(column).for_each(|(sum, y)| *sum += (x[c] - y).abs());
+                for row in 0..GROUP {
+                    let x = x[row][c];
+                    for lane in 0..PANEL {
+                        sums[row][lane] += (x - column[lane]).abs();
+                    }
                 }
             }
             for (out, sums) in out.chunks_exact_mut(columns).zip(&sums) {

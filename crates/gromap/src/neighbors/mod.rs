@@ -1,10 +1,12 @@
 //! Who is near whom: the k nearest neighbours of every sample.
 //!
-//! Every sparse similarity starts here. A [`NeighborSearch`] turns samples into [`Neighbors`];
+//! Every sparse similarity starts here. A [`NeighborSearch`] turns samples into [`Neighbors`]; two
+//! of them are in the tree:
 //!
 //! | search | cost | result |
 //! |---|---|---|
 //! | [`Exact`] | N²·p by matrix products | the k nearest, exactly |
+//! | [`Descent`] | about N·p·10⁴, for any N | nearly all of them, the same for the same seed |
 //!
 //! Both find candidates with fast `f32` arithmetic whose rounding is bounded, and then measure the
 //! few that are left in `f64`. The result therefore does not depend on the order of a sum, on the
@@ -12,11 +14,14 @@
 //! stored, rounded to `f32`; ties go to the smaller index.
 
 mod candidates;
+mod descent;
 mod exact;
 mod metric;
+mod partition;
 #[cfg(test)]
 mod tests;
 
+pub use self::descent::Descent;
 pub use self::exact::Exact;
 pub use self::metric::Metric;
 use crate::error::{Error, Result};
@@ -147,6 +152,16 @@ impl Neighbors {
     /// All distances, row after row.
     pub fn distances(&self) -> &[f32] {
         &self.distances
+    }
+}
+
+/// Neighbours by the search that is the faster one for this many samples: exact, or [`Descent`]
+/// from `seed` where N² would be too long.
+pub fn nearest_neighbors(samples: &Matrix<'_, f32>, k: usize, metric: Metric, seed: u64) -> Result<Neighbors> {
+    if descent::is_faster(samples.rows(), k) {
+        Descent::new(seed).search(samples, k, metric)
+    } else {
+        Exact.search(samples, k, metric)
     }
 }
 

@@ -171,8 +171,9 @@ fn samples_as_small_or_large_as_f32_allows_are_measured() {
 #[test]
 fn threads_change_no_byte() {
     let samples = clouds(7, 1500, 12, 0.0);
-    let searches: [&dyn NeighborSearch; 1] = [&Exact];
-    for search in searches {
+    let searches: [(&dyn NeighborSearch, Matrix<'_, f32>); 2] =
+        [(&Exact, samples), (&Descent::new(3).max_rounds(3), clouds(7, 9000, 12, 0.0))];
+    for (search, samples) in searches {
         for metric in METRICS {
             let with = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -239,7 +240,7 @@ fn given_distances_rank_like_samples() {
 
 #[test]
 fn bad_input_is_named() {
-    let searches: [&dyn NeighborSearch; 1] = [&Exact];
+    let searches: [&dyn NeighborSearch; 2] = [&Exact, &Descent::new(0)];
     for search in searches {
         let samples = grid(9, 5, 2, 9);
         let refused = |samples: &Matrix<'_, f32>, k, metric| search.search(samples, k, metric).unwrap_err();
@@ -282,4 +283,72 @@ fn bad_new_samples_are_named() {
     assert!(refused(&training, &bad, 1).to_string().contains("row 1"));
     assert_eq!(Exact.cross(&training, &new, 5, Metric::Cosine).unwrap().k(), 5);
     assert!(Exact.cross(&training, &Matrix::zeros(0, 2), 5, Metric::Cosine).unwrap().is_empty());
+}
+
+/// Samples on a bent sheet in many dimensions, as real data are: few true dimensions, curved.
+fn sheet(seed: u64, rows: usize, columns: usize) -> Matrix<'static, f32> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let bends = Matrix::<f32>::from_fn(columns, 6, |_, _| 3.0 * (rng.random::<f32>() - 0.5));
+    let hidden = Matrix::<f32>::from_fn(rows, 5, |_, _| rng.random());
+    Matrix::from_fn(rows, columns, |i, j| {
+        let along: f32 = hidden.row(i).iter().zip(bends.row(j)).map(|(h, b)| h * b).sum();
+        (along + bends[(j, 5)]).sin()
+    })
+}
+
+fn recall(found: &Neighbors, truth: &Neighbors) -> f64 {
+    let hits = |i: usize| truth.row(i).0.iter().filter(|j| found.row(i).0.contains(j)).count();
+    (0..truth.len()).map(hits).sum::<usize>() as f64 / truth.indices().len() as f64
+}
+
+#[test]
+fn descent_finds_nearly_all() {
+    let samples = sheet(12, 12_000, 24);
+    for metric in METRICS {
+        let truth = Exact.search(&samples, 15, metric).unwrap();
+        let found = Descent::new(1).search(&samples, 15, metric).unwrap();
+        let recall = recall(&found, &truth);
+        assert!(recall > 0.97, "{metric:?}: recall {recall}");
+        for i in 0..samples.rows() {
+            let row = found_row(&found, i);
+            assert!(row.windows(2).all(|pair| pair[0] < pair[1]), "row {i} does not ascend");
+            assert!(row.iter().all(|&(_, j)| j as usize != i), "row {i} finds itself");
+            for (distance, j) in row {
+                // Where both searches name a sample, they measure it the same.
+                let at = truth.row(i).0.iter().position(|&t| t == j);
+                assert!(at.is_none_or(|at| truth.row(i).1[at].to_bits() == distance.to_bits()), "row {i}");
+            }
+        }
+    }
+    let one_round = Descent::new(1).max_rounds(1).search(&samples, 15, Metric::Euclidean).unwrap();
+    let truth = Exact.search(&samples, 15, Metric::Euclidean).unwrap();
+    assert!(recall(&one_round, &truth) < 0.97, "the rounds after the first do nothing");
+}
+
+#[test]
+fn descent_depends_on_its_seed_and_on_nothing_else() {
+    let samples = sheet(13, 9000, 10);
+    let search = |seed| Descent::new(seed).max_rounds(1).search(&samples, 10, Metric::Euclidean).unwrap();
+    assert_eq!(search(4), search(4));
+    assert_ne!(search(4), search(5));
+}
+
+/// More equal samples than a group or a pool holds.
+#[test]
+fn descent_survives_duplicates() {
+    let mut samples = sheet(14, 9000, 3);
+    (0..6000).for_each(|i| samples.row_mut(i).fill(0.5));
+    let neighbors = Descent::new(0).search(&samples, 12, Metric::SquaredEuclidean).unwrap();
+    assert!((0..6000).all(|i| neighbors.row(i).1.iter().all(|d| *d == 0.0)));
+    let huge = Matrix::from_fn(9000, 1, |i, _| i as f32 * 1e34);
+    let error = Descent::new(0).search(&huge, 2, Metric::SquaredEuclidean).unwrap_err();
+    assert!(matches!(error, Error::Parameter { name: "distance", .. }), "{error}");
+}
+
+#[test]
+fn the_choice_of_search_changes_nothing_for_few_samples() {
+    let samples = sheet(15, 500, 6);
+    let chosen = nearest_neighbors(&samples, 9, Metric::Cosine, 0).unwrap();
+    assert_eq!(chosen, Exact.search(&samples, 9, Metric::Cosine).unwrap());
+    assert_eq!(chosen, Descent::new(0).search(&samples, 9, Metric::Cosine).unwrap());
 }

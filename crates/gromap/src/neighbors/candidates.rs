@@ -45,11 +45,22 @@ impl Candidates {
         self.threshold = threshold;
     }
 
-    /// Appends a value; there must be room.
+    /// Appends the values up to `threshold`; there must be room for all of them.
     #[inline(always)]
-    fn append(&mut self, value: f32, reference: u32) {
-        self.keys[self.len] = u64::from(ascending(value)) << 32 | u64::from(reference);
-        self.len += 1;
+    fn append(&mut self, values: &[f32; CHUNK], threshold: f32, name: impl Fn(usize) -> u32) {
+        let mut good = 0u16;
+        for (lane, v) in values.iter().enumerate() {
+            good |= u16::from(*v <= threshold) << lane;
+        }
+        let free = &mut self.keys[self.len..self.len + CHUNK];
+        let mut count = 0;
+        while good != 0 {
+            let lane = good.trailing_zeros() as usize % CHUNK;
+            free[count % CHUNK] = u64::from(ascending(values[lane])) << 32 | u64::from(name(lane));
+            count += 1;
+            good &= good - 1;
+        }
+        self.len += count;
     }
 
     /// The references kept, in no order.
@@ -81,25 +92,21 @@ impl Query<'_> {
         let mut threshold = candidates.threshold;
         for (at, (values, shift)) in value_groups.iter().zip(shift_groups).enumerate() {
             let v: [f32; CHUNK] = std::array::from_fn(|lane| values[lane] + shift[lane]);
-            let mut good = 0u16;
-            for (lane, v) in v.iter().enumerate() {
-                good |= u16::from(*v <= threshold) << lane;
+            let mut any = false;
+            for v in v {
+                any |= v <= threshold;
             }
-            if good != 0 {
-                while good != 0 {
-                    let lane = good.trailing_zeros() as usize;
-                    candidates.append(v[lane % CHUNK], name(at * CHUNK + lane));
-                    good &= good - 1;
-                }
+            if any {
+                candidates.append(&v, threshold, |lane| name(at * CHUNK + lane));
                 threshold = self.make_room(candidates);
             }
         }
         let first = values.len() - value_rest.len();
-        for (at, (value, shift)) in value_rest.iter().zip(shift_rest).enumerate() {
-            if value + shift <= threshold {
-                candidates.append(value + shift, name(first + at));
-            }
+        let mut v = [f32::INFINITY; CHUNK];
+        for (v, (value, shift)) in v.iter_mut().zip(value_rest.iter().zip(shift_rest)) {
+            *v = value + shift;
         }
+        candidates.append(&v, threshold, |lane| name(first + lane));
         self.make_room(candidates);
     }
 

@@ -28,17 +28,21 @@ use crate::vector::vectorized;
 const POOL: usize = 4096;
 
 /// Share of the lists' entries changed in a round at which the search stops.
-const STILL: f64 = 0.002;
+const STILL: f64 = 0.015;
 
 /// An entry of a list not yet filled: farther than anything.
 const NOBODY: u64 = u64::MAX;
 
-/// Whether [`Descent`] takes less time than [`Exact`].
-pub(super) fn is_faster(samples: usize, _k: usize) -> bool {
-    samples > 100_000
+/// Samples beyond which an exact answer is no longer worth its time.
+const EXACT_SAMPLES: usize = 100_000;
+
+/// Whether to use [`Descent`] instead of [`Exact`]; [`nearest_neighbors`](super::nearest_neighbors)
+/// says what was measured.
+pub(super) fn is_worth_it(samples: usize) -> bool {
+    samples > EXACT_SAMPLES
 }
 
-/// The approximate search: about N·p·4096 multiplications a round, some six rounds.
+/// The approximate search: about N·p·4096 multiplications a round, some five rounds, and 16·N·k bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Descent {
     seed: u64,

@@ -78,10 +78,8 @@ fn sum(x: &[f32], y: &[f32], f: impl Fn(f64, f64) -> f64) -> f64 {
     for (&x, &y) in x_rest.iter().zip(y_rest) {
         total += f(f64::from(x), f64::from(y));
     }
-    for sum in sums {
-        total += sum;
-    }
-    total
+    let halves: [f64; 4] = std::array::from_fn(|lane| sums[lane] + sums[lane + 4]);
+    total + ((halves[0] + halves[2]) + (halves[1] + halves[3]))
 }
 
 /// The common centre and scale of everything that is compared.
@@ -247,7 +245,8 @@ impl<'a> Points<'a> {
     pub(super) fn threshold(&self, i: usize, distance: f32) -> f32 {
         let ranked = self.frame.metric.ranked(f64::from(distance)) * self.frame.unit();
         let slack = 2.0 * f64::from(self.slack[i]);
-        (ranked * (1.0 + (-20f64).exp2()) - f64::from(self.constant[i]) + slack) as f32
+        let threshold = ranked * (1.0 + (-20f64).exp2()) - f64::from(self.constant[i]) + slack;
+        threshold.min(f64::from(f32::MAX)) as f32
     }
 
     /// The distance of query i to sample j of `references`, as stored.
@@ -286,13 +285,10 @@ impl<'a> Points<'a> {
 }
 
 /// References next to each other in a panel of the Manhattan kernel.
-const PANEL: usize = 32;
+const PANEL: usize = 64;
 
-/// Queries that share a panel.
-const GROUP: usize = 4;
-
-/// Σ|x−y| of all pairs. References are turned into panels of columns, so that sums of several pairs
-/// stand side by side in registers.
+/// Σ|x−y| of all pairs. References are turned into panels of columns, so that the sums of a query
+/// with all references of a panel stand side by side in registers.
 #[inline(always)]
 fn manhattan_tile(p: usize, queries: &[f32], references: &[f32], out: &mut [f32]) {
     let columns = references.len() / p;
@@ -300,23 +296,18 @@ fn manhattan_tile(p: usize, queries: &[f32], references: &[f32], out: &mut [f32]
     for (at, rows) in references.chunks(PANEL * p).enumerate() {
         let width = rows.len() / p;
         for (lane, row) in rows.chunks_exact(p).enumerate() {
-            panel.iter_mut().zip(row).for_each(|(column, &y)| column[lane] = y);
+            for (column, &y) in panel.iter_mut().zip(row) {
+                column[lane] = y;
+            }
         }
-        for (queries, out) in queries.chunks(GROUP * p).zip(out.chunks_mut(GROUP * columns)) {
-            let mut x: [&[f32]; GROUP] = [&queries[..p]; GROUP];
-            x.iter_mut().zip(queries.chunks_exact(p)).for_each(|(x, row)| *x = row);
-            let mut sums = [[0.0f32; PANEL]; GROUP];
-            for (c, column) in panel.iter().enumerate() {
-                for row in 0..GROUP {
-                    let x = x[row][c];
-                    for lane in 0..PANEL {
-                        sums[row][lane] += (x - column[lane]).abs();
-                    }
+        for (x, out) in queries.chunks_exact(p).zip(out.chunks_exact_mut(columns)) {
+            let mut sums = [0.0f32; PANEL];
+            for (y, &x) in panel.iter().zip(x) {
+                for lane in 0..PANEL {
+                    sums[lane] += (x - y[lane]).abs();
                 }
             }
-            for (out, sums) in out.chunks_exact_mut(columns).zip(&sums) {
-                out[at * PANEL..at * PANEL + width].copy_from_slice(&sums[..width]);
-            }
+            out[at * PANEL..at * PANEL + width].copy_from_slice(&sums[..width]);
         }
     }
 }

@@ -71,7 +71,7 @@ fn assert_nearest(samples: &Matrix<'_, f32>, neighbors: &Neighbors, metric: Metr
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn exact_search_is_brute_force_with_its_ties(

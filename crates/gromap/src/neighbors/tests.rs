@@ -320,9 +320,19 @@ fn descent_finds_nearly_all() {
             }
         }
     }
-    let one_round = Descent::new(1).max_rounds(1).search(&samples, 15, Metric::Euclidean).unwrap();
+}
+
+/// The groups of a few rounds do not find this many by themselves.
+#[test]
+fn neighbors_of_neighbors_do_the_work() {
+    let samples = sheet(16, 12_000, 24);
     let truth = Exact.search(&samples, 15, Metric::Euclidean).unwrap();
-    assert!(recall(&one_round, &truth) < 0.97, "the rounds after the first do nothing");
+    let after = |rounds| {
+        let found = Descent::new(1).max_rounds(rounds).search(&samples, 15, Metric::Euclidean).unwrap();
+        recall(&found, &truth)
+    };
+    let (one, three) = (after(1), after(3));
+    assert!(one < 0.9 && three > 0.99, "recall {one} after one round, {three} after three");
 }
 
 #[test]

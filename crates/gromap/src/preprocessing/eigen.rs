@@ -11,6 +11,8 @@ use crate::matrix::Matrix;
 
 /// Eigenvalues, descending, and the eigenvectors as rows. Reads the lower triangle.
 pub(super) fn symmetric_eigen(matrix: &Matrix<'_>) -> Result<(Vec<f64>, Matrix<'static>)> {
+    // On NaN the iteration below never ends.
+    matrix.check_finite("covariance")?;
     let size = matrix.rows();
     let mut values = Diag::<f64>::zeros(size);
     let mut vectors = Mat::<f64>::zeros(size, size);

@@ -24,7 +24,9 @@ mod logarithm;
 mod loss;
 mod matrix;
 mod observe;
+mod neighbors;
 mod plan;
+mod preprocessing;
 mod scalar;
 mod similarity;
 mod solver;
@@ -38,7 +40,9 @@ pub use features::Samples;
 pub use loss::Loss;
 pub use matrix::Matrix;
 pub use observe::{Event, Flow, Observer, StopReason, Stopping};
+pub use neighbors::{Descent, Exact, Metric, NeighborSearch, Neighbors, nearest_neighbors};
 pub use plan::{Columns, Plan, PlanRow, SampleWeights};
+pub use preprocessing::{Pca, Scaler};
 pub use scalar::Scalar;
 pub use similarity::{
     BLOCK, Bounds, Definiteness, Dense, Extreme, LowRank, Side, Similarity, Sketch, Sparse, WeightedSum,

@@ -1,0 +1,179 @@
+//! The exact search: every pair is ranked by tiles of matrix products, the few candidates of each
+//! query are measured.
+//!
+//! A tile of 256 queries by 1024 references stays in the second cache. Its product runs on one
+//! thread, near the peak of the machine; threads share out the blocks of queries, and no query
+//! knows of another, so the result does not depend on how they are shared.
+
+use rayon::prelude::*;
+
+use super::candidates::{Candidates, Query};
+use super::metric::{Frame, Points, Samples};
+use super::{Metric, NeighborSearch, Neighbors, check_k, check_samples, distance_of};
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+use crate::vector::vectorized;
+
+/// Queries of a tile.
+pub(super) const QUERIES: usize = 256;
+
+/// References of a tile.
+pub(super) const REFERENCES: usize = 1024;
+
+/// The exact search: N²·p multiplications at the speed of a matrix product, about 1 MB of memory a
+/// thread and 4·N·p bytes beside the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Exact;
+
+impl NeighborSearch for Exact {
+    fn search(&self, samples: &Matrix<'_, f32>, k: usize, metric: Metric) -> Result<Neighbors> {
+        check_samples(samples.rows(), samples.columns(), k)?;
+        let samples = Samples::new(samples, metric)?;
+        let frame = Frame::new(metric, &[&samples]);
+        let points = Points::new(samples, &frame);
+        search(&points, &points, k, Own::Excluded)
+    }
+}
+
+impl Exact {
+    /// The `k` nearest of `references` for each of `queries`, which are other samples: what places
+    /// new samples on a map. Each row depends on its own query alone. N·M·p multiplications.
+    ///
+    /// ```
+    /// use gromap::{Exact, Matrix, Metric};
+    /// let training = Matrix::new(vec![0.0f32, 1.0, 3.0], 3, 1)?;
+    /// let new = Matrix::new(vec![2.5f32], 1, 1)?;
+    /// let neighbors = Exact.cross(&training, &new, 2, Metric::Euclidean)?;
+    /// assert_eq!(neighbors.row(0), (&[2, 1][..], &[0.5, 1.5][..]));
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn cross(
+        &self,
+        references: &Matrix<'_, f32>,
+        queries: &Matrix<'_, f32>,
+        k: usize,
+        metric: Metric,
+    ) -> Result<Neighbors> {
+        // One more than there are: a lone reference may be found by another sample.
+        check_samples(references.rows().saturating_add(1), references.columns(), 1)?;
+        check_k(k, references.rows())?;
+        Error::check_len("features of the new samples", references.columns(), queries.columns())?;
+        let (references, queries) = (Samples::new(references, metric)?, Samples::new(queries, metric)?);
+        let frame = Frame::new(metric, &[&references, &queries]);
+        search(&Points::new(queries, &frame), &Points::new(references, &frame), k, Own::Allowed)
+    }
+}
+
+/// Whether queries are the references, and a sample would find itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Own {
+    Allowed,
+    Excluded,
+}
+
+fn search(queries: &Points<'_>, references: &Points<'_>, k: usize, own: Own) -> Result<Neighbors> {
+    let mut keys = vec![0; queries.len() * k];
+    keys.par_chunks_mut(QUERIES * k).enumerate().try_for_each_init(
+        || (Tile::new(k, references.len()), Vec::new()),
+        |(tile, measured), (block, out)| {
+            let rows = block * QUERIES..block * QUERIES + out.len() / k;
+            let query = |row: usize| Query { queries, references, i: rows.start + row, k };
+            tile.candidates_mut().iter_mut().for_each(|candidates| candidates.restart(f32::MAX));
+            for first in (0..references.len()).step_by(REFERENCES) {
+                let columns = first..(first + REFERENCES).min(references.len());
+                tile.rank(queries, queries.working(rows.clone()), references.working(columns.clone()));
+                if own == Own::Excluded {
+                    let both = rows.start.max(first)..rows.end.min(columns.end);
+                    both.for_each(|i| tile.hide(i - rows.start, i - first));
+                }
+                tile.offer(&references.shift()[columns], query, |at| (first + at) as u32);
+            }
+            for (row, out) in out.chunks_exact_mut(k).enumerate() {
+                let query = query(row);
+                vectorized(
+                    #[inline(always)]
+                    || nearest(&query, tile.candidates(row), measured, out),
+                );
+                check_farthest(&query, out[k - 1])?;
+            }
+            Ok(())
+        },
+    )?;
+    Ok(Neighbors::from_keys(k, &keys))
+}
+
+/// Measures the candidates and writes the k nearest in order.
+#[inline(always)]
+fn nearest(query: &Query<'_>, candidates: &Candidates, measured: &mut Vec<u64>, out: &mut [u64]) {
+    measured.clear();
+    for j in candidates.references() {
+        measured.push(query.measured(j));
+    }
+    measured.sort_unstable();
+    out.copy_from_slice(&measured[..out.len()]);
+}
+
+/// Refuses a distance too large to be stored.
+pub(super) fn check_farthest(query: &Query<'_>, farthest: u64) -> Result<()> {
+    if distance_of(farthest).is_finite() {
+        return Ok(());
+    }
+    query.queries.check_stored(query.i, query.references, farthest as u32 as usize)
+}
+
+/// What a thread needs to compare a block of queries with tiles of references.
+pub(super) struct Tile {
+    values: Vec<f32>,
+    candidates: Vec<Candidates>,
+    /// Size of the tile at hand.
+    rows: usize,
+    columns: usize,
+}
+
+impl Tile {
+    /// Room for the candidates of `k` neighbours among `references`.
+    pub(super) fn new(k: usize, references: usize) -> Self {
+        let candidates = (0..QUERIES).map(|_| Candidates::new(k, references)).collect();
+        Self { values: vec![0.0; QUERIES * REFERENCES], candidates, rows: 0, columns: 0 }
+    }
+
+    /// Candidates of a row.
+    pub(super) fn candidates(&self, row: usize) -> &Candidates {
+        &self.candidates[row]
+    }
+
+    /// Candidates of all rows.
+    pub(super) fn candidates_mut(&mut self) -> &mut [Candidates] {
+        &mut self.candidates
+    }
+
+    /// Ranks references by queries, both given as working rows.
+    pub(super) fn rank(&mut self, points: &Points<'_>, queries: &[f32], references: &[f32]) {
+        (self.rows, self.columns) = (queries.len() / points.features(), references.len() / points.features());
+        points.rank(queries, references, &mut self.values[..self.rows * self.columns]);
+    }
+
+    /// Makes sure that a query does not find the reference at `column`.
+    fn hide(&mut self, row: usize, column: usize) {
+        self.values[row * self.columns + column] = f32::INFINITY;
+    }
+
+    /// Offers the ranked references, which add `shift` and are named by `name`, to the candidates.
+    pub(super) fn offer<'q>(
+        &mut self,
+        shift: &[f32],
+        query: impl Fn(usize) -> Query<'q>,
+        name: impl Fn(usize) -> u32 + Copy,
+    ) {
+        let rows = self.values[..self.rows * self.columns].chunks_exact(self.columns);
+        let mut rows = rows.zip(&mut self.candidates).enumerate();
+        vectorized(
+            #[inline(always)]
+            || {
+                for (row, (values, candidates)) in rows.by_ref() {
+                    query(row).offer(candidates, values, shift, name);
+                }
+            },
+        );
+    }
+}

@@ -1,0 +1,31 @@
+//! Eigenvectors of a small symmetric matrix, on one thread: a parallel decomposition would not give
+//! the same bytes for any number of threads.
+
+use faer::diag::Diag;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
+use faer::{Mat, Par};
+
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+
+/// Eigenvalues, descending, and the eigenvectors as rows. Reads the lower triangle.
+pub(super) fn symmetric_eigen(matrix: &Matrix<'_>) -> Result<(Vec<f64>, Matrix<'static>)> {
+    // On NaN the iteration below never ends.
+    matrix.check_finite("covariance")?;
+    let size = matrix.rows();
+    let mut values = Diag::<f64>::zeros(size);
+    let mut vectors = Mat::<f64>::zeros(size, size);
+    let scratch = self_adjoint_evd_scratch::<f64>(size, ComputeEigenvectors::Yes, Par::Seq, Default::default());
+    self_adjoint_evd(
+        matrix.as_faer(),
+        values.as_mut(),
+        Some(vectors.as_mut()),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(scratch)),
+        Default::default(),
+    )
+    .map_err(|_| Error::parameter("size of the covariance", size as f64, "such that its eigenvalues converge"))?;
+    let values_down = (0..size).rev().map(|i| values.column_vector()[i]).collect();
+    Ok((values_down, Matrix::from_fn(size, size, |i, j| vectors[(j, size - 1 - i)])))
+}

@@ -1,0 +1,66 @@
+//! What is done to samples before anything else: scaling of the features, projection to fewer.
+//!
+//! Each is fitted once and then applied to any samples of as many features, row by row: the result
+//! of a row depends on that row alone, bit for bit, so a new sample is treated as it would have
+//! been in the training set. Sums over samples are carried in `f64` whatever the storage.
+
+mod eigen;
+mod pca;
+mod scaler;
+mod subspace;
+
+pub use self::pca::Pca;
+pub use self::scaler::Scaler;
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+use crate::scalar::Scalar;
+use crate::similarity::{blocks, sum_in_order};
+
+/// Beyond this, squares summed over samples might overflow.
+const LARGEST: f64 = 1e100;
+
+/// Samples that can be fitted to: some, finite, not so large that their squares overflow.
+fn check_fit<S: Scalar>(samples: &Matrix<'_, S>) -> Result<()> {
+    if samples.rows() == 0 {
+        return Err(Error::parameter("number of samples", 0.0, "at least 1"));
+    }
+    if samples.columns() == 0 {
+        return Err(Error::parameter("number of features", 0.0, "at least 1"));
+    }
+    samples.check_finite("samples")?;
+    match samples.values().iter().position(|v| v.to_f64().abs() > LARGEST) {
+        None => Ok(()),
+        Some(at) => {
+            let (row, column) = (at / samples.columns(), at % samples.columns());
+            let allowed = format!("at most {LARGEST:e} in size (row {row}, column {column})");
+            Err(Error::parameter("entry of the samples", samples.values()[at].to_f64(), allowed))
+        }
+    }
+}
+
+/// Samples that a fitted transformation can be applied to.
+fn check_transform<S: Scalar>(samples: &Matrix<'_, S>, features: usize) -> Result<()> {
+    Error::check_len("features of the samples", features, samples.columns())?;
+    samples.check_finite("samples")
+}
+
+/// Sum over samples of `f(column, value)`, by column.
+fn column_sums<S: Scalar>(samples: &Matrix<'_, S>, f: impl Fn(usize, f64) -> f64 + Sync) -> Vec<f64> {
+    let of_block = |rows: std::ops::Range<usize>| {
+        let mut sums = vec![0.0; samples.columns()];
+        for i in rows {
+            for ((column, sum), value) in sums.iter_mut().enumerate().zip(samples.row(i)) {
+                *sum += f(column, value.to_f64());
+            }
+        }
+        sums
+    };
+    use rayon::iter::ParallelIterator;
+    sum_in_order(blocks(samples.rows()).map(of_block).collect())
+}
+
+/// Mean of each column.
+fn column_means<S: Scalar>(samples: &Matrix<'_, S>) -> Vec<f64> {
+    let count = samples.rows() as f64;
+    column_sums(samples, |_, value| value).into_iter().map(|sum| sum / count).collect()
+}

@@ -9,10 +9,13 @@
 
 #![warn(missing_docs)]
 
+pub mod affinity;
 mod error;
+mod exponential;
 mod logarithm;
 mod loss;
 mod matrix;
+pub mod neighbors;
 mod plan;
 mod scalar;
 mod similarity;

@@ -1,0 +1,26 @@
+//! Small datasets for the tests of affinities.
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::matrix::Matrix;
+
+/// 0, 1, 2, … on a line.
+pub(crate) fn line(samples: usize) -> Matrix<'static, f32> {
+    Matrix::from_fn(samples, 1, |i, _| i as f32)
+}
+
+/// One cloud, roughly Gaussian.
+pub(crate) fn cloud(samples: usize, features: usize, seed: u64) -> Matrix<'static, f32> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    Matrix::from_fn(samples, features, |_, _| (0..4).map(|_| rng.random::<f32>() - 0.5).sum())
+}
+
+/// Three clouds of different density.
+pub(crate) fn scattered(samples: usize, features: usize, seed: u64) -> Matrix<'static, f32> {
+    let noise = cloud(samples, features, seed);
+    Matrix::from_fn(samples, features, |i, j| {
+        let centre = if j == i % 3 { 4.0 } else { 0.0 };
+        centre + noise[(i, j)] * [0.3, 1.0, 2.0][i % 3]
+    })
+}

@@ -10,6 +10,7 @@
 #![warn(missing_docs)]
 
 pub mod affinity;
+pub mod embedding;
 mod error;
 mod exponential;
 mod logarithm;

@@ -64,7 +64,10 @@ impl Entropic {
                 let (columns, values): (Vec<u32>, Vec<f32>) = rows.into_iter().flatten().unzip();
                 Sparse::new(offsets, columns, values)
             }
-            Symmetry::Joint => joint(&rows, Pattern::new(neighbors)?),
+            Symmetry::Joint => {
+                let scale = 0.5 / rows.len() as f64;
+                Pattern::new(neighbors)?.combine(&rows, |p, transposed| scale * (p + transposed))
+            }
         }
     }
 }
@@ -90,28 +93,6 @@ fn conditional_row(
     let mut row: Vec<(u32, f32)> = columns.iter().copied().zip(weights.map(|w| (w / total) as f32)).collect();
     row.sort_unstable_by_key(|entry| entry.0);
     Ok(row)
-}
-
-/// (P + Pᵀ)/2N on the united pattern.
-fn joint(rows: &[Vec<(u32, f32)>], pattern: Pattern) -> Result<Sparse<'static, f32>> {
-    let mut conditional = vec![0.0f32; pattern.stored()];
-    for (i, row) in rows.iter().enumerate() {
-        // Both ascend, and the pattern holds every column of the row.
-        let mut entries = row.iter().peekable();
-        for (at, j) in pattern.range(i).zip(pattern.row(i).0) {
-            if let Some(&(_, p)) = entries.next_if(|entry| entry.0 == *j) {
-                conditional[at] = p;
-            }
-        }
-    }
-    let scale = 0.5 / rows.len() as f64;
-    let mean = |at: usize, mirror: u32| {
-        let sum = f64::from(conditional[at]) + f64::from(conditional[mirror as usize]);
-        (scale * sum) as f32
-    };
-    let of_row = |i: usize| pattern.range(i).zip(pattern.mirrors(i)).map(|(at, &mirror)| mean(at, mirror));
-    let values = (0..pattern.len()).flat_map(of_row).collect();
-    pattern.with_values(values)
 }
 
 #[cfg(test)]

@@ -6,17 +6,36 @@
 //!
 //! | recipe | C_X | operator |
 //! |---|---|---|
+//! | [`Linear`] | X_c·X_cᵀ (PCA) | low rank |
+//! | [`Kernel`] | a centred kernel (kernel PCA) | dense, or low rank by landmarks |
+//! | [`SquaredDistance`] | −H·E·H (MDS) | low rank, or dense from given distances |
+//! | [`Geodesic`] | −H·E·H with distances along the neighbour graph (Isomap) | dense, or low rank by landmarks |
+//! | [`NormalizedGraph`] | I + the normalised neighbour graph (Laplacian eigenmaps) | sparse |
+//! | [`FuzzySet`] | UMAP's fuzzy simplicial set | sparse |
 //! | [`Entropic`] | rows of a given perplexity (SNE), or their symmetric mean (t-SNE) | sparse |
 //! | [`SymmetricEntropic`] | doubly stochastic, every row of a given perplexity (SNEkhorn) | sparse |
 
 mod calibration;
+mod centring;
 mod entropic;
+mod fuzzy;
+mod geodesic;
+mod graph;
+mod kernel;
+mod landmarks;
+mod linear;
 mod pattern;
 mod symmetric_entropic;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use self::entropic::{Entropic, Symmetry};
+pub use self::fuzzy::FuzzySet;
+pub use self::geodesic::Geodesic;
+pub use self::graph::NormalizedGraph;
+pub use self::kernel::{Kernel, KernelFunction};
+pub use self::landmarks::Landmarks;
+pub use self::linear::{Linear, SquaredDistance};
 pub use self::pattern::Pattern;
 pub use self::symmetric_entropic::{Solution, SymmetricEntropic};
 use crate::error::{Error, Result};
@@ -62,6 +81,14 @@ pub enum Warning {
         steps: usize,
         /// The largest error of a row sum or an entropy.
         residual: f64,
+    },
+    /// The neighbour graph was in pieces, which the shortest edges between them have joined.
+    #[error(
+        "the neighbour graph has {components} components, joined by their shortest edges; more neighbors avoid that"
+    )]
+    ComponentsJoined {
+        /// How many pieces.
+        components: usize,
     },
 }
 
@@ -121,6 +148,16 @@ fn perplexity_neighbors<S: Scalar>(
         .min(most.max(neighbors.unwrap_or(0)));
     check_perplexity(perplexity, k + 1)?;
     Neighbors::brute_force(samples, k, metric)
+}
+
+/// Neighbours as scikit-learn's graphs and umap-learn count them: the sample itself is one.
+fn neighbors_with_self<S: Scalar>(samples: &Matrix<'_, S>, neighbors: usize, metric: Metric) -> Result<Neighbors> {
+    check_samples(samples)?;
+    if neighbors < 2 || neighbors > samples.rows() {
+        let allowed = format!("at least 2 and at most {}, the number of samples (each counts itself)", samples.rows());
+        return Err(Error::parameter("neighbors", neighbors as f64, allowed));
+    }
+    Neighbors::brute_force(samples, neighbors - 1, metric)
 }
 
 /// Refuses a perplexity that rows with `samples` − 1 entries cannot have.

@@ -91,6 +91,28 @@ impl Pattern {
         Sparse::new(self.offsets, self.columns, values)
     }
 
+    /// Combines directed values (i, j) and (j, i), rows by ascending columns and zero where absent,
+    /// into one symmetric value for each pair.
+    pub(crate) fn combine(
+        self,
+        rows: &[Vec<(u32, f32)>],
+        value: impl Fn(f64, f64) -> f64,
+    ) -> Result<Sparse<'static, f32>> {
+        let mut directed = vec![0.0f32; self.stored()];
+        for (i, row) in rows.iter().enumerate() {
+            let mut entries = row.iter().peekable();
+            for (at, j) in self.range(i).zip(self.row(i).0) {
+                if let Some(&(_, value)) = entries.next_if(|entry| entry.0 == *j) {
+                    directed[at] = value;
+                }
+            }
+        }
+        let pairs = directed.iter().zip(&self.mirrors);
+        let values = pairs.map(|(&a, &mirror)| value(f64::from(a), f64::from(directed[mirror as usize])) as f32);
+        let values = values.collect();
+        self.with_values(values)
+    }
+
     /// The blocks of rows of a pass.
     pub(crate) fn blocks(&self) -> Vec<std::ops::Range<usize>> {
         let samples = self.len();

@@ -97,6 +97,13 @@ impl Neighbors {
     }
 }
 
+impl Metric {
+    /// The distance of two samples.
+    pub(crate) fn between<S: Scalar>(self, x: &[S], y: &[S]) -> f64 {
+        distance(x, y, self)
+    }
+}
+
 fn distance<S: Scalar>(x: &[S], y: &[S], metric: Metric) -> f64 {
     let pairs = || x.iter().zip(y).map(|(a, b)| (a.to_f64(), b.to_f64()));
     match metric {

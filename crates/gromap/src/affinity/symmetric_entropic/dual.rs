@@ -179,20 +179,22 @@ impl<'a> Dual<'a> {
         let mut chunk = Chunk::new();
         let mut largest = [f64::NEG_INFINITY; LANES];
         for start in (0..length).step_by(CHUNK) {
-            for group in 0..self.gather(at, i, start, &mut chunk) {
-                for lane in 0..LANES {
-                    let logarithm = chunk.exponents[group][lane] / chunk.temperatures[group][lane];
-                    largest[lane] = if logarithm > largest[lane] { logarithm } else { largest[lane] };
+            let groups = self.gather(at, i, start, &mut chunk);
+            for (exponents, temperatures) in chunk.exponents[..groups].iter().zip(&chunk.temperatures) {
+                for ((largest, exponent), temperature) in largest.iter_mut().zip(exponents).zip(temperatures) {
+                    let logarithm = exponent / temperature;
+                    *largest = if logarithm > *largest { logarithm } else { *largest };
                 }
             }
         }
         let largest = largest.into_iter().fold(f64::NEG_INFINITY, f64::max);
         let mut sums = [[0.0; LANES]; 2];
         for start in (0..length).step_by(CHUNK) {
-            for group in 0..self.gather(at, i, start, &mut chunk) {
+            let groups = self.gather(at, i, start, &mut chunk);
+            for (exponents, temperatures) in chunk.exponents[..groups].iter().zip(&chunk.temperatures) {
                 for lane in 0..LANES {
-                    let inverse = 1.0 / chunk.temperatures[group][lane];
-                    let mass = exp(chunk.exponents[group][lane] * inverse - largest);
+                    let inverse = 1.0 / temperatures[lane];
+                    let mass = exp(exponents[lane] * inverse - largest);
                     sums[0][lane] += mass;
                     sums[1][lane] += mass * inverse;
                 }

@@ -5,8 +5,7 @@
 //! eigenvalues: then A·Bᵀ, B being A with those columns turned.
 
 use faer::{Mat, Side};
-use rand::SeedableRng;
-use rand::seq::index::sample;
+use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::centring::centred_columns;
@@ -35,7 +34,11 @@ impl Landmarks {
             return Err(Error::parameter("landmarks", self.count as f64, allowed));
         }
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed);
-        let mut chosen = sample(&mut rng, samples, self.count).into_vec();
+        let mut chosen: Vec<usize> = (0..samples).collect();
+        for at in 0..self.count {
+            chosen.swap(at, rng.random_range(at..samples));
+        }
+        chosen.truncate(self.count);
         chosen.sort_unstable();
         Ok(chosen)
     }

@@ -26,11 +26,6 @@ use crate::neighbors::{Metric, Neighbors};
 use crate::scalar::Scalar;
 use crate::similarity::Sparse;
 
-/// The smallest temperature of a row, as a share of what the row by itself would have. Rows that
-/// need none (hubs, which all others fill; more than ξ duplicates) come to rest here: as good as
-/// zero for them, and warm enough that exponents stay tame.
-const FLOOR: f64 = 0.03;
-
 /// The recipe of a symmetric entropic affinity.
 ///
 /// ```
@@ -51,7 +46,7 @@ pub struct SymmetricEntropic {
     pub neighbors: Option<usize>,
     /// The cost of a pair.
     pub metric: Metric,
-    /// The largest error allowed in a row sum or an entropy.
+    /// The largest error allowed in a row sum or an entropy, and the largest gap.
     pub tolerance: f64,
     /// Newton steps, at most.
     pub max_steps: usize,
@@ -74,16 +69,20 @@ pub struct Solution {
     pub multipliers: Vec<f64>,
     /// Largest error of a row sum.
     pub row_sum_error: f64,
-    /// Largest error of an entropy: a distance from log ξ + 1, or from above it where the
-    /// temperature is as good as zero.
+    /// Largest error of an entropy: its distance from log ξ + 1. Being above that is no error
+    /// where the temperature is as good as zero.
     pub entropy_error: f64,
-    /// Rows whose entropy is above the bound at a temperature as good as zero.
+    /// Rows whose entropy is above the bound, at a temperature as good as zero: hubs, which all
+    /// others fill, and samples with more than ξ duplicates.
     pub inactive: usize,
+    /// What their temperatures, not being zero, cost: Σ ε_i·(entropy above the bound) over these
+    /// rows, as a share of Σ ε_i.
+    pub gap: f64,
     /// Newton steps taken.
     pub steps: usize,
     /// Passes over the pattern: evaluations and products with the Hessian.
     pub passes: usize,
-    /// Whether both errors are within the tolerance.
+    /// Whether both errors and the gap are within the tolerance.
     pub converged: bool,
 }
 
@@ -100,7 +99,7 @@ impl SymmetricEntropic {
         let tempered = |epsilon: f64| if epsilon > 0.0 { scale * epsilon } else { 1.0 };
         start.iter_mut().for_each(|at| *at = [tempered(at[0]), scale * at[1]]);
         let dual = Dual::new(&pattern, scale, self.perplexity);
-        let limits = Limits { tolerance: self.tolerance, max_steps: self.max_steps, floor_share: FLOOR };
+        let limits = Limits { tolerance: self.tolerance, max_steps: self.max_steps };
         let outcome = minimise(&dual, start, limits);
         let values = dual.affinity(&outcome.at);
         Ok(Solution {
@@ -109,6 +108,7 @@ impl SymmetricEntropic {
             row_sum_error: outcome.residuals.row_sum,
             entropy_error: outcome.residuals.entropy,
             inactive: outcome.residuals.inactive,
+            gap: outcome.residuals.gap,
             steps: outcome.steps,
             passes: outcome.passes,
             converged: outcome.converged,
@@ -121,7 +121,7 @@ impl<S: Scalar> InputAffinity<S> for SymmetricEntropic {
     fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
         let neighbors = perplexity_neighbors(samples, self.perplexity, self.neighbors, self.metric)?;
         let solution = self.solve(&neighbors)?;
-        let residual = solution.row_sum_error.max(solution.entropy_error);
+        let residual = solution.row_sum_error.max(solution.entropy_error).max(solution.gap);
         let warning = Warning::NotConverged { steps: solution.steps, residual };
         let warnings = if solution.converged { Vec::new() } else { vec![warning] };
         Ok(Affinity { operator: Operator::Sparse(solution.affinity), warnings })

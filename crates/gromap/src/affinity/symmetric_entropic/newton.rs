@@ -25,10 +25,20 @@ const LONGEST_STEP: f64 = 2.0;
 const LEAST_QUALITY: f64 = 0.01;
 /// Conjugate gradient steps for one Newton step, at most.
 const MAX_INNER: usize = 100;
+/// Damping below which less makes no difference.
+const LEAST_DAMPING: f64 = 1e-7;
 /// Damping beyond which no step is worth trying.
 const MAX_DAMPING: f64 = 1e12;
 
+/// The floor of a temperature, as a share of where it started.
+const FIRST_SHARE: f64 = 0.03;
+/// Once solved, and while the floor still shows, it is lowered by this factor,
+const SHARE_DECREASE: f64 = 0.1;
+/// but not below this.
+const LAST_SHARE: f64 = 1e-8;
+
 /// Where the solver stopped.
+#[derive(Clone)]
 pub(super) struct Outcome {
     pub(super) at: Vec<Pair>,
     pub(super) steps: usize,
@@ -44,6 +54,8 @@ pub(super) struct Residuals {
     pub(super) row_sum: f64,
     /// Largest error of an entropy; being above the bound is none where the temperature is at the floor.
     pub(super) entropy: f64,
+    /// What the floor costs: Σ ε_i·(entropy above the bound) over those rows, as a share of Σ ε_i.
+    pub(super) gap: f64,
     /// Rows whose entropy is above the bound.
     pub(super) inactive: usize,
 }
@@ -54,57 +66,93 @@ impl Residuals {
     }
 }
 
-/// When to stop, and the share of its first temperature that a row keeps at least.
+/// When to stop.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) tolerance: f64,
     pub(super) max_steps: usize,
-    pub(super) floor_share: f64,
 }
 
-/// Minimises the dual from `at`. Temperatures stay above a share of where they started.
+/// Minimises the dual from `at`.
+///
+/// Rows next to each other that are both cold are hard to solve for, so the floor starts warm and
+/// is lowered from solution to solution, until what it costs is within the tolerance too. If steps
+/// run out on the way, the last solution counts.
 pub(super) fn minimise(dual: &Dual<'_>, mut at: Vec<Pair>, limits: Limits) -> Outcome {
-    let floor: Vec<f64> = at.iter().map(|[epsilon, _]| limits.floor_share * epsilon).collect();
+    let mut floor: Vec<f64> = at.iter().map(|[epsilon, _]| FIRST_SHARE * epsilon).collect();
+    let mut share = FIRST_SHARE;
     let mut passes = balance(dual, &mut at, MAX_BALANCING);
-    let (mut here, mut trial) = (dual.blank(), dual.blank());
-    dual.evaluate(&at, &mut here);
+    let mut state = State::new(dual, at);
     passes += 1;
-    let mut damping = 1e-2;
-    let mut steps = 0;
-    let mut refused = false;
-    loop {
-        let frozen = frozen(&at, &here, &floor);
-        let residuals = residuals(&here, &frozen);
-        let converged = residuals.largest() <= limits.tolerance;
-        if converged || steps >= limits.max_steps || damping > MAX_DAMPING {
-            return Outcome { at, steps, passes, residuals, converged };
+    let mut solved: Option<Outcome> = None;
+    for steps in 0.. {
+        let mut frozen = frozen(&state.at, &state.here, &floor);
+        let residuals = residuals(&state, &frozen);
+        let near = residuals.largest() <= limits.tolerance;
+        let converged = near && (residuals.gap <= limits.tolerance || share <= LAST_SHARE);
+        let outcome = || Outcome { at: state.at.clone(), steps, passes, residuals, converged };
+        if converged {
+            return outcome();
         }
-        steps += 1;
-        let system = System { dual, here: &here, damping, frozen: &frozen };
+        if steps >= limits.max_steps || state.damping > MAX_DAMPING {
+            return solved.map_or_else(outcome, |solved| Outcome { steps, passes, ..solved });
+        }
+        if near {
+            solved = Some(outcome());
+            share *= SHARE_DECREASE;
+            floor.iter_mut().for_each(|floor| *floor *= SHARE_DECREASE);
+            frozen.fill(false);
+        }
         let forcing = (0.5 * residuals.largest()).clamp(1e-4, 0.1);
-        let errors = if refused { here.gradient.clone() } else { dual.logarithmic_errors(&here) };
+        passes += state.advance(dual, &floor, &frozen, forcing);
+    }
+    unreachable!("the number of steps is limited")
+}
+
+/// A point on the way, what is known there, and how cautious the next step is.
+struct State {
+    at: Vec<Pair>,
+    here: Evaluation,
+    trial: Evaluation,
+    damping: f64,
+    refused: bool,
+}
+
+impl State {
+    fn new(dual: &Dual<'_>, at: Vec<Pair>) -> Self {
+        let (mut here, trial) = (dual.blank(), dual.blank());
+        dual.evaluate(&at, &mut here);
+        Self { at, here, trial, damping: 1e-2, refused: false }
+    }
+
+    /// Tries one Newton step. Gives the number of passes.
+    fn advance(&mut self, dual: &Dual<'_>, floor: &[f64], frozen: &[bool], forcing: f64) -> usize {
+        let here = &self.here;
+        let system = System { dual, here, damping: self.damping, frozen };
+        let errors = if self.refused { here.gradient.clone() } else { dual.logarithmic_errors(here) };
         let (direction, inner) = system.solve(&errors, forcing);
-        let mut next = step(&at, &direction, &here, &floor);
-        dual.evaluate(&next, &mut trial);
-        passes += inner + 1;
-        if !is_balanced(&trial) {
+        let mut next = step(&self.at, &direction, here, floor);
+        dual.evaluate(&next, &mut self.trial);
+        let mut passes = inner + 1;
+        if !is_balanced(&self.trial) {
             passes += balance(dual, &mut next, MAX_REBALANCING) + 1;
-            dual.evaluate(&next, &mut trial);
+            dual.evaluate(&next, &mut self.trial);
         }
         let promised = -0.5 * dot(&errors, &direction);
-        let quality = quality(&here, &trial, promised, &frozen);
-        refused = quality <= LEAST_QUALITY;
-        if !refused {
-            at = next;
-            std::mem::swap(&mut here, &mut trial);
+        let quality = quality(here, &self.trial, promised, frozen);
+        self.refused = quality <= LEAST_QUALITY;
+        if !self.refused {
+            self.at = next;
+            std::mem::swap(&mut self.here, &mut self.trial);
         }
-        damping *= match quality {
+        let factor = match quality {
             q if q > 0.75 => 0.2,
             q if q > 0.25 => 0.5,
             q if q > LEAST_QUALITY => 3.0,
             _ => 8.0,
         };
-        damping = damping.max(1e-7);
+        self.damping = (factor * self.damping).max(LEAST_DAMPING);
+        passes
     }
 }
 
@@ -134,16 +182,18 @@ fn frozen(at: &[Pair], here: &Evaluation, floor: &[f64]) -> Vec<bool> {
     rows.map(|((at, gradient), &floor)| at[0] <= floor && gradient[0] >= 0.0).collect()
 }
 
-fn residuals(here: &Evaluation, frozen: &[bool]) -> Residuals {
-    let mut found = Residuals { row_sum: 0.0, entropy: 0.0, inactive: 0 };
-    for ([entropy, row_sum], &frozen) in here.gradient.iter().zip(frozen) {
+fn residuals(state: &State, frozen: &[bool]) -> Residuals {
+    let mut found = Residuals { row_sum: 0.0, entropy: 0.0, gap: 0.0, inactive: 0 };
+    for (([entropy, row_sum], [epsilon, _]), &frozen) in state.here.gradient.iter().zip(&state.at).zip(frozen) {
         found.row_sum = found.row_sum.max(row_sum.abs());
         if frozen {
             found.inactive += 1;
+            found.gap += epsilon * entropy;
         } else {
             found.entropy = found.entropy.max(entropy.abs());
         }
     }
+    found.gap /= state.at.iter().map(|[epsilon, _]| epsilon).sum::<f64>();
     found
 }
 

@@ -258,13 +258,15 @@ mod tests {
 
     #[test]
     fn pieces_are_joined_by_their_shortest_edges() {
-        // Three groups on a line: 0..=4, 100..=104, 300..=304; every pair of them gets an edge.
-        let samples = Matrix::from_fn(15, 1, |i, _| (i % 5) as f64 + [0.0, 100.0, 300.0][i / 5]);
+        // Three groups of five along lines, at the corners of a triangle: every pair gets its own edge.
+        let corners = [[0.0, 0.0], [200.0, 0.0], [100.0, 150.0]];
+        let samples = Matrix::from_fn(15, 2, |i, j| corners[i / 5][j] + if j == 0 { (i % 5) as f64 } else { 0.0 });
         let recipe = Geodesic { neighbors: 2, ..Geodesic::default() };
-        let (found, components) = recipe.distances(&samples, &[0]).expect("distances");
+        let (found, components) = recipe.distances(&samples, &[0, 5]).expect("distances");
         assert_eq!(components, 3);
-        for j in 0..15 {
-            assert!((found[(0, j)] - samples[(j, 0)]).abs() < 1e-9, "{j}: {}", found[(0, j)]);
+        let side = 96f64.hypot(150.0);
+        for (at, expected) in [((0, 4), 4.0), ((0, 9), 204.0), ((0, 10), 4.0 + side), ((1, 14), side)] {
+            assert!((found[at] - expected).abs() < 1e-4, "{at:?}: {} {expected}", found[at]);
         }
         let warnings = recipe.build(&samples).expect("an affinity").warnings;
         assert_eq!(warnings, [Warning::ComponentsJoined { components: 3 }]);

@@ -54,7 +54,7 @@ fn it_satisfies_the_optimality_conditions() {
 
 #[test]
 fn a_tighter_tolerance_is_reached() {
-    let neighbors = neighbors(&scattered(200, 4, 8), 60);
+    let neighbors = neighbors(&cloud(200, 4, 8), 60);
     let solution = SymmetricEntropic { tolerance: 1e-8, ..recipe(20.0) }.solve(&neighbors).expect("a solution");
     assert!(solution.row_sum_error <= 1e-8 && solution.entropy_error <= 1e-8);
     assert_optimal(&solution, &neighbors, 20.0, 1e-5); // as far as single precision goes
@@ -178,6 +178,19 @@ fn more_duplicates_than_the_perplexity_share_evenly() {
         let expected = if j < 25 { 1.0 / 24.0 } else { 0.0 };
         assert!((value - expected).abs() < 1e-4, "P[0, {j}] is {value}");
     }
+}
+
+/// The sample in the middle is the nearest of all others, which fill its row beyond the bound: its
+/// temperature has to go to zero, or it shows in its neighbours.
+#[test]
+fn a_hub_comes_to_rest_near_zero() {
+    let mut samples = cloud(60, 30, 23);
+    samples.row_mut(0).fill(0.0);
+    let neighbors = neighbors(&samples, 59);
+    let solution = SymmetricEntropic { tolerance: 1e-7, ..recipe(10.0) }.solve(&neighbors).expect("a solution");
+    assert_optimal(&solution, &neighbors, 10.0, 1e-5);
+    assert!(solution.inactive >= 1 && solution.gap <= 1e-7, "{} {}", solution.inactive, solution.gap);
+    assert!(solution.temperatures[0] < 1e-3 * solution.temperatures[1], "{:?}", &solution.temperatures[..2]);
 }
 
 #[test]

@@ -4,10 +4,13 @@
 //! reduction. This crate holds the method and nothing else: no files, no printing, no Python.
 //!
 //! ```text
-//! Similarity C_X: dense | low-rank | sparse | sum            similarity/
+//! samples X (N×p)
+//!    │ InputAffinity::build, on nearest neighbours                affinity/, neighbors/
+//!    ▼
+//! Similarity C_X: dense | low-rank | sparse | sum                similarity/
 //!    │ products with a plan, at the cost of its few entries
 //!    ▼
-//! PlanStep: vertex descent | conditional gradient | mirror   transport/
+//! PlanStep: vertex descent | conditional gradient | mirror       transport/
 //!    │
 //!    ▼
 //! Plan T ──► PlanSummary { M = TᵀC_X T (n×n), q = Tᵀ1 (n) } ──► target C̄: given (Srgw) | learnt (Barycenter)
@@ -17,14 +20,17 @@
 
 #![warn(missing_docs)]
 
+pub mod affinity;
 mod barycenter;
+pub mod embedding;
 mod error;
+mod exponential;
 mod features;
 mod logarithm;
 mod loss;
 mod matrix;
-mod observe;
 mod neighbors;
+mod observe;
 mod plan;
 mod preprocessing;
 mod scalar;
@@ -39,8 +45,8 @@ pub use error::{Error, Result};
 pub use features::Samples;
 pub use loss::Loss;
 pub use matrix::Matrix;
-pub use observe::{Event, Flow, Observer, StopReason, Stopping};
 pub use neighbors::{Descent, Exact, Metric, NeighborSearch, Neighbors, nearest_neighbors};
+pub use observe::{Event, Flow, Observer, StopReason, Stopping};
 pub use plan::{Columns, Plan, PlanRow, SampleWeights};
 pub use preprocessing::{Pca, Scaler};
 pub use scalar::Scalar;

@@ -89,6 +89,11 @@ impl<'a, S: Scalar> Matrix<'a, S> {
         Matrix { values: Cow::Borrowed(&self.values), ..*self }
     }
 
+    /// The same matrix in single precision, copied only if it is not.
+    pub fn single(&self) -> Matrix<'_, f32> {
+        Matrix { values: S::single(&self.values), rows: self.rows, columns: self.columns }
+    }
+
     /// The same matrix in a buffer of its own.
     pub fn into_owned(self) -> Matrix<'static, S> {
         Matrix { values: Cow::Owned(self.values.into_owned()), rows: self.rows, columns: self.columns }

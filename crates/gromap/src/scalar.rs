@@ -1,6 +1,8 @@
 //! The two storage types. Data may be kept in `f32` to halve memory traffic; sums over samples are
 //! always carried in `f64`.
 
+use std::borrow::Cow;
+
 /// `f32` or `f64`, as storage of matrices.
 pub trait Scalar: faer::traits::RealField + Copy + PartialOrd + Default + 'static + sealed::Sealed {
     /// Distance from one to the next larger value.
@@ -9,6 +11,8 @@ pub trait Scalar: faer::traits::RealField + Copy + PartialOrd + Default + 'stati
     fn to_f64(self) -> f64;
     /// Rounds to nearest.
     fn from_f64(value: f64) -> Self;
+    /// The same numbers in single precision, copied only if they are not.
+    fn single(values: &[Self]) -> Cow<'_, [f32]>;
 }
 
 impl Scalar for f32 {
@@ -21,6 +25,9 @@ impl Scalar for f32 {
     fn from_f64(value: f64) -> Self {
         value as f32
     }
+    fn single(values: &[Self]) -> Cow<'_, [f32]> {
+        Cow::Borrowed(values)
+    }
 }
 
 impl Scalar for f64 {
@@ -32,6 +39,9 @@ impl Scalar for f64 {
     #[inline(always)]
     fn from_f64(value: f64) -> Self {
         value
+    }
+    fn single(values: &[Self]) -> Cow<'_, [f32]> {
+        values.iter().map(|&value| value as f32).collect()
     }
 }
 

@@ -22,6 +22,7 @@ use rayon::prelude::*;
 use super::check_distance;
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
+use crate::scalar::Scalar;
 use crate::similarity::{BLOCK, blocks, sum_in_order};
 use crate::vector::vectorized;
 
@@ -49,6 +50,17 @@ impl Metric {
             // Half the squared distance of the directions: no cancellation near zero.
             Self::Cosine => 0.5 * sum(x, y, |x, y| (x * weights.0 - y * weights.1).powi(2)),
             Self::Manhattan => sum(x, y, |x, y| (x - y).abs()),
+        }
+    }
+
+    /// The distance of two samples; NaN for the cosine of one without a direction.
+    pub(crate) fn between<S: Scalar>(self, x: &[S], y: &[S]) -> f64 {
+        let sum = |term: fn(f64, f64) -> f64| x.iter().zip(y).map(|(x, y)| term(x.to_f64(), y.to_f64())).sum::<f64>();
+        match self {
+            Self::SquaredEuclidean => sum(|x, y| (x - y) * (x - y)),
+            Self::Euclidean => sum(|x, y| (x - y) * (x - y)).sqrt(),
+            Self::Cosine => (1.0 - sum(|x, y| x * y) / (sum(|x, _| x * x) * sum(|_, y| y * y)).sqrt()).max(0.0),
+            Self::Manhattan => sum(|x, y| (x - y).abs()),
         }
     }
 

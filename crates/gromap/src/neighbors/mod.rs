@@ -160,7 +160,10 @@ impl Neighbors {
 ///
 /// The two break even near 40,000 samples (MNIST in 50 dimensions, k = 90: 10 s of processor against
 /// 6 at 70,000, an extrapolated 80 against 25 at 200,000). Up to 100,000 an exact answer costs seconds more.
-pub fn nearest_neighbors(samples: &Matrix<'_, f32>, k: usize, metric: Metric, seed: u64) -> Result<Neighbors> {
+///
+/// Distances are searched in single precision, whatever the samples are kept in.
+pub fn nearest_neighbors<S: Scalar>(samples: &Matrix<'_, S>, k: usize, metric: Metric, seed: u64) -> Result<Neighbors> {
+    let samples = &samples.single();
     if descent::is_worth_it(samples.rows()) {
         Descent::new(seed).search(samples, k, metric)
     } else {

@@ -61,6 +61,11 @@ impl<'a, S: Scalar> Dense<'a, S> {
         self
     }
 
+    /// The matrix.
+    pub fn matrix(&self) -> &Matrix<'a, S> {
+        &self.matrix
+    }
+
     /// Adds the product of C with the entries of a plan: each prototype of each tile on its own, so
     /// that threads have enough to share.
     fn add(&self, values: &mut [f64], side: Side, entries: &Columns, n: usize) {

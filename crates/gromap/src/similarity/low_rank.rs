@@ -41,6 +41,16 @@ impl<'a, S: Scalar> LowRank<'a, S> {
         Ok(Self { left, right: Some(right) })
     }
 
+    /// A.
+    pub fn left(&self) -> &Matrix<'a, S> {
+        &self.left
+    }
+
+    /// B, unless it is A.
+    pub fn right(&self) -> Option<&Matrix<'a, S>> {
+        self.right.as_ref()
+    }
+
     /// The rank r of the factors.
     pub fn rank(&self) -> usize {
         self.left.columns()

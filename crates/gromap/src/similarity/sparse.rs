@@ -70,6 +70,11 @@ impl<'a, S: Scalar> Sparse<'a, S> {
         self.rows.values.len()
     }
 
+    /// Offsets, columns and values of the compressed rows.
+    pub fn compressed_rows(&self) -> (&[usize], &[u32], &[S]) {
+        (&self.rows.offsets, &self.rows.columns, &self.rows.values)
+    }
+
     /// Row i: its columns, ascending, and their values.
     pub fn row(&self, i: usize) -> (&[u32], &[S]) {
         self.rows.row(i)

@@ -1,0 +1,174 @@
+//! UMAP's fuzzy simplicial set: how surely two samples are neighbours.
+//!
+//! With ρ_i the distance of the nearest neighbour, p_{j|i} = exp(−max(0, d_ij − ρ_i)/σ_i), σ_i such that a
+//! row adds up to log₂ k; the two directions of a pair are united as probabilities, p + pᵀ − p·pᵀ.
+//! The search for σ follows umap-learn step by step, tolerance included: small memberships depend on
+//! where exactly it stops.
+
+use rayon::prelude::*;
+
+use super::{Affinity, InputAffinity, Pattern, neighbors_with_self};
+use crate::error::Result;
+use crate::matrix::Matrix;
+use crate::neighbors::{Metric, Neighbors};
+use crate::scalar::Scalar;
+use crate::similarity::Sparse;
+
+const MAX_BISECTIONS: usize = 64;
+const SUM_TOLERANCE: f64 = 1e-5;
+/// σ is at least this share of the mean distance.
+const LEAST_SCALE: f64 = 1e-3;
+
+/// The recipe of UMAP's fuzzy simplicial set.
+///
+/// ```
+/// use gromap::Matrix;
+/// use gromap::affinity::{FuzzySet, InputAffinity};
+/// let samples = Matrix::from_fn(40, 1, |i, _| (i * i) as f64);
+/// let affinity = FuzzySet::default().build(&samples)?;
+/// assert!(affinity.similarity().bounds().high.value <= 1.0);
+/// # Ok::<(), gromap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FuzzySet {
+    /// Neighbours of a sample as umap-learn counts them: the sample itself is one of them.
+    pub neighbors: usize,
+    /// The distance.
+    pub metric: Metric,
+}
+
+impl Default for FuzzySet {
+    fn default() -> Self {
+        Self { neighbors: 15, metric: Metric::Euclidean }
+    }
+}
+
+impl FuzzySet {
+    /// Builds the fuzzy set from neighbours found before.
+    pub fn from_neighbors(&self, neighbors: &Neighbors) -> Result<Sparse<'static, f32>> {
+        let samples = neighbors.len();
+        let sums: Vec<f64> = (0..samples).map(|i| neighbors.row(i).1.iter().map(|&d| f64::from(d)).sum()).collect();
+        // umap-learn's rows begin with the sample itself, at distance 0.
+        let mean = sums.iter().sum::<f64>() / (samples * (neighbors.k() + 1)) as f64;
+        let rows: Vec<Vec<(u32, f32)>> =
+            (0..samples).into_par_iter().map(|i| memberships(neighbors, i, mean)).collect();
+        Pattern::new(neighbors)?.combine(&rows, |a, b| a + b - a * b)
+    }
+}
+
+impl<S: Scalar> InputAffinity<S> for FuzzySet {
+    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
+        let neighbors = neighbors_with_self(samples, self.neighbors, self.metric)?;
+        Ok(self.from_neighbors(&neighbors)?.into())
+    }
+}
+
+/// How surely each neighbour of sample i is one, by ascending columns.
+fn memberships(neighbors: &Neighbors, i: usize, mean: f64) -> Vec<(u32, f32)> {
+    let (columns, distances) = neighbors.row(i);
+    let rho = f64::from(distances.iter().copied().find(|&d| d > 0.0).unwrap_or(0.0));
+    let beyond: Vec<f64> = distances.iter().map(|&d| f64::from(d) - rho).collect();
+    let members = (distances.len() + 1) as f64;
+    let row_mean = distances.iter().map(|&d| f64::from(d)).sum::<f64>() / members;
+    let least = LEAST_SCALE * if rho > 0.0 { row_mean } else { mean };
+    let sigma = bandwidth(&beyond, members.log2()).max(least);
+    let membership = |beyond: f64| if beyond <= 0.0 || sigma == 0.0 { 1.0 } else { (-beyond / sigma).exp() };
+    let mut row: Vec<(u32, f32)> = columns.iter().copied().zip(beyond.iter().map(|&b| membership(b) as f32)).collect();
+    row.sort_unstable_by_key(|entry| entry.0);
+    row
+}
+
+/// σ with Σ exp(−beyond/σ) = goal, by bisection.
+fn bandwidth(beyond: &[f64], goal: f64) -> f64 {
+    let (mut low, mut high, mut sigma) = (0.0, f64::INFINITY, 1.0);
+    for _ in 0..MAX_BISECTIONS {
+        let sum: f64 = beyond.iter().map(|&b| if b > 0.0 { (-b / sigma).exp() } else { 1.0 }).sum();
+        if (sum - goal).abs() < SUM_TOLERANCE {
+            break;
+        }
+        if sum > goal {
+            high = sigma;
+        } else {
+            low = sigma;
+        }
+        sigma = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * sigma };
+    }
+    sigma
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::affinity::testing::{line, scattered};
+    use crate::neighbors::nearest_neighbors;
+    use crate::similarity::Similarity;
+
+    fn build(samples: &Matrix<'_, f32>, neighbors: usize) -> Sparse<'static, f32> {
+        let recipe = FuzzySet { neighbors, ..FuzzySet::default() };
+        let found = neighbors_with_self(samples, neighbors, recipe.metric).expect("neighbours");
+        recipe.from_neighbors(&found).expect("a fuzzy set")
+    }
+
+    #[test]
+    fn directed_rows_add_up_to_the_logarithm() {
+        let neighbors = nearest_neighbors(&scattered(80, 3, 4), 9, Metric::Euclidean, 0).expect("neighbours");
+        for i in 0..80 {
+            let row = memberships(&neighbors, i, 1.0);
+            let sum: f64 = row.iter().map(|entry| f64::from(entry.1)).sum();
+            assert!((sum - 10f64.log2()).abs() < 2e-5, "row {i}: {sum}");
+            let nearest = neighbors.row(i).0[0];
+            assert!(row.iter().any(|&(j, p)| j == nearest && p == 1.0));
+        }
+    }
+
+    #[test]
+    fn the_union_is_symmetric_and_a_probability() {
+        let set = build(&scattered(80, 3, 5), 10);
+        assert!(set.is_symmetric() && set.bounds().low.value >= 0.0 && set.bounds().high.value <= 1.0);
+    }
+
+    /// `umap.umap_.fuzzy_simplicial_set` of umap-learn 0.5.12 on 0, 1, 4, 9, …, 49 with 4 neighbours.
+    #[test]
+    fn it_is_that_of_umap_learn() {
+        let samples = Matrix::from_fn(8, 1, |i, _| (i * i) as f32);
+        let set = build(&samples, 4);
+        for (i, j, expected) in UMAP_LEARN {
+            let (columns, values) = set.row(i);
+            let found = columns.binary_search(&j).map_or(0.0, |at| f64::from(values[at]));
+            assert!((found - expected).abs() <= 1e-5 * expected, "({i}, {j}): {found} {expected}");
+        }
+    }
+
+    const UMAP_LEARN: [(usize, u32, f64); 15] = [
+        (0, 1, 1.0),
+        (0, 2, 0.871_729_97),
+        (0, 3, 0.335_821_54),
+        (1, 2, 1.0),
+        (1, 3, 0.598_079_44),
+        (2, 3, 1.0),
+        (2, 4, 0.345_956_44),
+        (3, 4, 1.0),
+        (3, 5, 0.294_683_64),
+        (4, 5, 1.0),
+        (4, 6, 0.259_206_09),
+        (4, 7, 0.397_746_24),
+        (5, 6, 1.0),
+        (5, 7, 0.602_259_04),
+        (6, 7, 1.0),
+    ];
+
+    #[test]
+    fn duplicates_and_bad_input() {
+        let mut samples = line(20);
+        for i in 0..10 {
+            samples[(i, 0)] = 0.0;
+        }
+        let set = build(&samples, 5);
+        assert!((0..20).all(|i| set.row(i).1.iter().all(|p| p.is_finite())));
+        let refused = |neighbors: usize| {
+            let recipe = FuzzySet { neighbors, ..FuzzySet::default() };
+            recipe.build(&line(10)).map(|_| ()).expect_err("refused").to_string()
+        };
+        assert!(refused(1).contains("neighbors is 1") && refused(11).contains("neighbors is 11"));
+    }
+}

@@ -1,0 +1,268 @@
+//! Centred kernels: kernel PCA.
+//!
+//! Functions and defaults are those of scikit-learn's pairwise kernels; `gamma` is 1/p unless given.
+//! Exact, the matrix is dense and built by tiles of inner products; with landmarks it is low rank.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, Par};
+use rayon::prelude::*;
+
+use super::centring::{centre_both, centred_columns};
+use super::landmarks::{Spectrum, low_rank};
+use super::{Affinity, InputAffinity, Landmarks, check_samples};
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+use crate::scalar::Scalar;
+use crate::similarity::{Definiteness, Dense};
+
+/// Rows of the kernel made together.
+const TILE: usize = 256;
+
+/// A function of two samples. `gamma` = `None` is one over the number of features.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum KernelFunction {
+    /// exp(−γ·‖x − y‖²)
+    Rbf {
+        /// γ
+        gamma: Option<f64>,
+    },
+    /// (γ·x·y + c)^degree; scikit-learn's defaults are degree 3, c = 1
+    Polynomial {
+        /// γ
+        gamma: Option<f64>,
+        /// c
+        coef0: f64,
+        /// The power
+        degree: u32,
+    },
+    /// tanh(γ·x·y + c); scikit-learn's default is c = 1
+    Sigmoid {
+        /// γ
+        gamma: Option<f64>,
+        /// c
+        coef0: f64,
+    },
+    /// exp(−γ·Σ|x − y|)
+    Laplacian {
+        /// γ
+        gamma: Option<f64>,
+    },
+    /// x·y / (‖x‖·‖y‖)
+    Cosine,
+}
+
+/// The recipe of a centred kernel.
+///
+/// ```
+/// use gromap::Matrix;
+/// use gromap::affinity::{InputAffinity, Kernel, KernelFunction};
+/// let samples = Matrix::from_fn(20, 2, |i, j| (i * (j + 1)) as f64);
+/// let kernel = Kernel { function: KernelFunction::Rbf { gamma: Some(0.1) }, landmarks: None };
+/// assert_eq!(kernel.build(&samples)?.similarity().len(), 20);
+/// # Ok::<(), gromap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Kernel {
+    /// The function of two samples.
+    pub function: KernelFunction,
+    /// `None` is exact: an N×N matrix.
+    pub landmarks: Option<Landmarks>,
+}
+
+impl<S: Scalar> InputAffinity<S> for Kernel {
+    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
+        check_samples(samples)?;
+        self.function.check()?;
+        let prepared = self.function.prepare(samples)?;
+        let Some(landmarks) = self.landmarks else {
+            let mut kernel = self.function.matrix(&prepared, &prepared);
+            centre_both(&mut kernel);
+            return Ok(Dense::new(kernel)?.with_definiteness(self.function.definiteness()).into());
+        };
+        let chosen = landmarks.draw(samples.rows())?;
+        let rows = Matrix::from_fn(chosen.len(), samples.columns(), |m, j| prepared[(chosen[m], j)]);
+        let across: Matrix<'_> = self.function.matrix(&prepared, &rows);
+        let among: Matrix<'_> = self.function.matrix(&rows, &rows);
+        Ok(low_rank(&across, &among, Spectrum::Whole)?.into())
+    }
+}
+
+impl KernelFunction {
+    fn check(self) -> Result<()> {
+        let gamma = match self {
+            Self::Rbf { gamma } | Self::Laplacian { gamma } => gamma,
+            Self::Polynomial { gamma, coef0, .. } | Self::Sigmoid { gamma, coef0 } => {
+                if !coef0.is_finite() {
+                    return Err(Error::parameter("coef0", coef0, "finite"));
+                }
+                gamma
+            }
+            Self::Cosine => None,
+        };
+        match gamma {
+            Some(gamma) if !(gamma > 0.0 && gamma.is_finite()) => {
+                Err(Error::parameter("gamma", gamma, "positive and finite"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is known of the centred kernel's signs.
+    fn definiteness(self) -> Definiteness {
+        match self {
+            Self::Sigmoid { .. } => Definiteness::Unknown,
+            Self::Polynomial { coef0, .. } if coef0 < 0.0 => Definiteness::Unknown,
+            _ => Definiteness::Psd,
+        }
+    }
+
+    /// Samples in double precision, as the function takes them: centred where only differences
+    /// matter, of length one for the cosine.
+    fn prepare<S: Scalar>(self, samples: &Matrix<'_, S>) -> Result<Matrix<'static>> {
+        let (n, p) = (samples.rows(), samples.columns());
+        match self {
+            Self::Rbf { .. } | Self::Laplacian { .. } => Ok(centred_columns(samples, 1.0)),
+            Self::Polynomial { .. } | Self::Sigmoid { .. } => {
+                Ok(Matrix::from_fn(n, p, |i, j| samples[(i, j)].to_f64()))
+            }
+            Self::Cosine => {
+                let length = |i: usize| samples.row(i).iter().map(|v| v.to_f64().powi(2)).sum::<f64>().sqrt();
+                let lengths: Vec<f64> = (0..n).map(length).collect();
+                if let Some(row) = lengths.iter().position(|&l| l == 0.0) {
+                    let allowed = format!("positive for the cosine kernel (row {row})");
+                    return Err(Error::parameter("length of a sample", 0.0, allowed));
+                }
+                Ok(Matrix::from_fn(n, p, |i, j| samples[(i, j)].to_f64() / lengths[i]))
+            }
+        }
+    }
+
+    /// The function of every row of `left` with every row of `right`.
+    fn matrix<S: Scalar>(self, left: &Matrix<'_>, right: &Matrix<'_>) -> Matrix<'static, S> {
+        let (p, m) = (left.columns(), right.rows());
+        let default = 1.0 / p as f64;
+        let norms: Vec<f64> = (0..m).map(|j| right.row(j).iter().map(|v| v * v).sum()).collect();
+        let mut out = Matrix::zeros(left.rows(), m);
+        out.values_mut().par_chunks_mut(TILE * m).enumerate().for_each(|(tile, out)| {
+            let first = tile * TILE;
+            let rows = first..first + out.len() / m;
+            if let Self::Laplacian { gamma } = self {
+                let gamma = gamma.unwrap_or(default);
+                for (i, out) in rows.zip(out.chunks_exact_mut(m)) {
+                    for (j, out) in out.iter_mut().enumerate() {
+                        let distance: f64 = left.row(i).iter().zip(right.row(j)).map(|(a, b)| (a - b).abs()).sum();
+                        *out = S::from_f64((-gamma * distance).exp());
+                    }
+                }
+                return;
+            }
+            let mut products = vec![0.0; out.len()];
+            matmul(
+                MatMut::from_row_major_slice_mut(&mut products, rows.len(), m),
+                Accum::Replace,
+                left.as_faer().subrows(rows.start, rows.len()),
+                right.as_faer().transpose(),
+                1.0,
+                Par::Seq,
+            );
+            for ((i, out), products) in rows.zip(out.chunks_exact_mut(m)).zip(products.chunks_exact(m)) {
+                let norm: f64 = left.row(i).iter().map(|v| v * v).sum();
+                for ((out, product), other) in out.iter_mut().zip(products).zip(&norms) {
+                    *out = S::from_f64(self.of_product(*product, norm + other, default));
+                }
+            }
+        });
+        out
+    }
+
+    /// The function, from the inner product and the sum of the squared lengths.
+    #[inline]
+    fn of_product(self, product: f64, lengths: f64, default: f64) -> f64 {
+        match self {
+            Self::Rbf { gamma } => (-gamma.unwrap_or(default) * (lengths - 2.0 * product).max(0.0)).exp(),
+            Self::Polynomial { gamma, coef0, degree } => {
+                (gamma.unwrap_or(default) * product + coef0).powi(degree as i32)
+            }
+            Self::Sigmoid { gamma, coef0 } => (gamma.unwrap_or(default) * product + coef0).tanh(),
+            Self::Laplacian { .. } | Self::Cosine => product,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::affinity::testing::{entries, scattered};
+
+    const FUNCTIONS: [KernelFunction; 5] = [
+        KernelFunction::Rbf { gamma: None },
+        KernelFunction::Polynomial { gamma: None, coef0: 1.0, degree: 3 },
+        KernelFunction::Sigmoid { gamma: None, coef0: 1.0 },
+        KernelFunction::Laplacian { gamma: None },
+        KernelFunction::Cosine,
+    ];
+
+    fn exact(function: KernelFunction, samples: &Matrix<'_>) -> Matrix<'static> {
+        entries(Kernel { function, landmarks: None }.build(samples).expect("a kernel").similarity())
+    }
+
+    /// `KernelCenterer().fit_transform(pairwise_kernels(X, metric))` of scikit-learn.
+    #[test]
+    fn kernels_are_those_of_scikit_learn() {
+        let samples = Matrix::from_fn(5, 3, |i, j| ((i * 7 + j * 3) % 5) as f64 / 2.0 + i as f64 / 4.0);
+        for (function, expected) in FUNCTIONS.into_iter().zip(SCIKIT_LEARN) {
+            let found = exact(function, &samples);
+            for ((i, j), expected) in [(0, 0), (0, 3), (4, 2)].into_iter().zip(expected) {
+                assert!((found[(i, j)] - expected).abs() < 1e-9, "{function:?} {} {expected}", found[(i, j)]);
+            }
+        }
+    }
+
+    const SCIKIT_LEARN: [[f64; 3]; 5] = [
+        [0.708_040_807_529, -0.121_169_312_03, -0.189_246_844_596],
+        [41.698_278_356_481, -8.176_576_967_593, -29.547_381_365_741],
+        [0.027_218_446_607, 0.022_734_997_035, -0.002_247_831_856],
+        [0.578_342_558_736, -0.154_678_483_209, -0.036_203_753_891],
+        [0.425_053_389_919, 0.155_082_475_537, -0.019_779_272_761],
+    ];
+
+    #[test]
+    fn all_samples_as_landmarks_are_exact() {
+        let single = scattered(40, 3, 3);
+        let samples = Matrix::from_fn(40, 3, |i, j| f64::from(single[(i, j)]) + 0.1);
+        for function in FUNCTIONS {
+            let landmarks = Some(Landmarks { count: 40, seed: 1 });
+            let affinity = Kernel { function, landmarks }.build(&samples).expect("a kernel");
+            let (thin, dense) = (entries(affinity.similarity()), exact(function, &samples));
+            let scale = dense.values().iter().fold(0.0f64, |m, v| m.max(v.abs()));
+            for (a, b) in thin.values().iter().zip(dense.values()) {
+                assert!((a - b).abs() < 1e-5 * scale, "{function:?} {a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn half_of_the_samples_come_close() {
+        let single = scattered(60, 2, 3);
+        let samples = Matrix::from_fn(60, 2, |i, j| f64::from(single[(i, j)]));
+        let function = KernelFunction::Rbf { gamma: Some(0.01) };
+        let landmarks = Some(Landmarks { count: 30, seed: 1 });
+        let thin = entries(Kernel { function, landmarks }.build(&samples).expect("a kernel").similarity());
+        let dense = exact(function, &samples);
+        let error = thin.values().iter().zip(dense.values()).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
+        assert!(error < 1e-3, "{error}");
+    }
+
+    #[test]
+    fn bad_input_is_named() {
+        let refused =
+            |kernel: Kernel, samples: &Matrix<'_>| kernel.build(samples).map(|_| ()).expect_err("refused").to_string();
+        let samples = Matrix::from_fn(6, 2, |i, _| i as f64);
+        let rbf = |gamma| Kernel { function: KernelFunction::Rbf { gamma }, landmarks: None };
+        assert!(refused(rbf(Some(0.0)), &samples).contains("gamma is 0"));
+        assert!(refused(rbf(Some(f64::NAN)), &samples).contains("gamma is NaN"));
+        assert!(refused(Kernel { function: KernelFunction::Cosine, landmarks: None }, &samples).contains("row 0"));
+        let many = Kernel { landmarks: Some(Landmarks { count: 7, seed: 0 }), ..rbf(None) };
+        assert!(refused(many, &samples).contains("landmarks is 7"));
+    }
+}

@@ -1,0 +1,125 @@
+//! Inner products and squared distances: PCA and classical scaling.
+//!
+//! −H·E·H with E the squared Euclidean distances of samples is 2·X_c·X_cᵀ, so both are thin products
+//! of the centred samples. Only distances given without samples need a dense matrix.
+
+use super::centring::{centre_both, centred_columns};
+use super::{Affinity, InputAffinity, check_samples};
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+use crate::scalar::Scalar;
+use crate::similarity::{Dense, LowRank};
+
+/// X_c·X_cᵀ, the similarity of PCA.
+///
+/// ```
+/// use gromap::Matrix;
+/// use gromap::affinity::{InputAffinity, Linear};
+/// let affinity = Linear.build(&Matrix::new(vec![1.0, 3.0], 2, 1)?)?;
+/// assert_eq!(affinity.similarity().diagonal(0), 1.0);
+/// # Ok::<(), gromap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Linear;
+
+impl<S: Scalar> InputAffinity<S> for Linear {
+    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
+        check_samples(samples)?;
+        Ok(LowRank::symmetric(centred_columns(samples, 1.0))?.into())
+    }
+}
+
+/// −H·E·H with E squared distances, the similarity of classical scaling (MDS).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SquaredDistance;
+
+impl SquaredDistance {
+    /// From given distances (not squared): symmetric, not negative, zero on the diagonal.
+    ///
+    /// ```
+    /// use gromap::affinity::SquaredDistance;
+    /// use gromap::{Matrix, Similarity};
+    /// let distances = Matrix::new(vec![0.0, 2.0, 2.0, 0.0], 2, 2)?;
+    /// assert_eq!(SquaredDistance.from_distances(&distances)?.diagonal(0), 2.0);
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn from_distances<S: Scalar>(&self, distances: &Matrix<'_, S>) -> Result<Dense<'static, S>> {
+        let n = distances.rows();
+        Error::check_len("columns of the distances", n, distances.columns())?;
+        distances.check_finite("distances")?;
+        for i in 0..n {
+            for j in 0..=i {
+                let (a, b) = (distances[(i, j)].to_f64(), distances[(j, i)].to_f64());
+                let allowed = |what: &str| Error::parameter("distance", a, format!("{what} (row {i}, column {j})"));
+                if a < 0.0 {
+                    return Err(allowed("not negative"));
+                }
+                if i == j && a != 0.0 {
+                    return Err(allowed("zero on the diagonal"));
+                }
+                if (a - b).abs() > 1e-5 * (a + b.abs()) {
+                    return Err(allowed(&format!("the same both ways, not {b} in return")));
+                }
+            }
+        }
+        negative_centred(distances)
+    }
+}
+
+impl<S: Scalar> InputAffinity<S> for SquaredDistance {
+    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
+        check_samples(samples)?;
+        Ok(LowRank::symmetric(centred_columns(samples, std::f64::consts::SQRT_2))?.into())
+    }
+}
+
+/// −H·(D∘D)·H of a matrix of distances, made symmetric by the mean of both directions.
+pub(super) fn negative_centred<S: Scalar>(distances: &Matrix<'_, S>) -> Result<Dense<'static, S>> {
+    let n = distances.rows();
+    let square = |i: usize, j: usize| distances[(i, j)].to_f64().powi(2);
+    let mut similarity = Matrix::from_fn(n, n, |i, j| S::from_f64(-0.5 * (square(i, j) + square(j, i))));
+    centre_both(&mut similarity);
+    Dense::new(similarity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::affinity::testing::{entries, scattered};
+    use crate::similarity::Similarity;
+
+    fn samples() -> Matrix<'static, f64> {
+        let single = scattered(30, 4, 9);
+        Matrix::from_fn(30, 4, |i, j| f64::from(single[(i, j)]))
+    }
+
+    #[test]
+    fn squared_distances_are_twice_the_inner_products() {
+        let samples = samples();
+        let distance = |i: usize, j: usize| {
+            samples.row(i).iter().zip(samples.row(j)).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+        };
+        let given = SquaredDistance.from_distances(&Matrix::from_fn(30, 30, distance)).expect("a similarity");
+        let thin = SquaredDistance.build(&samples).expect("a similarity");
+        let pca = Linear.build(&samples).expect("a similarity");
+        let [given, thin, pca] = [&given as &dyn Similarity, thin.similarity(), pca.similarity()].map(entries);
+        for ((a, b), c) in given.values().iter().zip(thin.values()).zip(pca.values()) {
+            assert!((a - b).abs() < 1e-10 && (a - 2.0 * c).abs() < 1e-10, "{a} {b} {c}");
+        }
+        for i in 0..30 {
+            assert!(given.row(i).iter().sum::<f64>().abs() < 1e-9, "rows of a centred matrix add up to zero");
+        }
+    }
+
+    #[test]
+    fn bad_distances_are_named() {
+        let refused = |values: Vec<f64>| {
+            let matrix = Matrix::new(values, 2, 2).expect("a matrix");
+            SquaredDistance.from_distances(&matrix).map(|_| ()).expect_err("refused").to_string()
+        };
+        assert!(refused(vec![0.0, -1.0, -1.0, 0.0]).contains("not negative (row 1, column 0)"));
+        assert!(refused(vec![0.0, 1.0, 2.0, 0.0]).contains("not 1 in return"));
+        assert!(refused(vec![1.0, 1.0, 1.0, 0.0]).contains("zero on the diagonal (row 0"));
+        assert!(refused(vec![0.0, f64::NAN, 1.0, 0.0]).contains("distances[0, 1] is NaN"));
+    }
+}

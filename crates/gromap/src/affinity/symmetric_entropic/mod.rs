@@ -1,0 +1,147 @@
+//! The symmetric entropic affinity (SEA): doubly stochastic, every row of a given perplexity.
+//!
+//! ```text
+//! min ⟨P, C⟩  over  P = Pᵀ, P·1 = 1, H(P_i) ≥ log ξ + 1,   H(p) = −Σ p·(log p − 1)
+//! ```
+//!
+//! No row is spread wider than ξ neighbours asks for, none borrows mass from others, and nothing is
+//! averaged afterwards (Van Assel et al., 2023). The dual has two numbers a sample and is solved by
+//! Newton's method on the neighbour pattern; what proves a solution is its optimality conditions,
+//! which the result states.
+
+mod dual;
+mod newton;
+#[cfg(test)]
+mod tests;
+
+use rayon::prelude::*;
+
+use self::dual::{Dual, Pair};
+use self::newton::{Limits, minimise};
+use super::calibration::calibrate;
+use super::{Affinity, InputAffinity, Operator, Pattern, Warning, check_perplexity, perplexity_neighbors};
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+use crate::neighbors::{Metric, Neighbors};
+use crate::scalar::Scalar;
+use crate::similarity::Sparse;
+
+/// The recipe of a symmetric entropic affinity.
+///
+/// ```
+/// use gromap::affinity::SymmetricEntropic;
+/// use gromap::{Matrix, Metric, Similarity, nearest_neighbors};
+/// let samples = Matrix::from_fn(30, 2, |i, j| ((i * i + 7 * j) % 31) as f64);
+/// let neighbors = nearest_neighbors(&samples, 15, Metric::SquaredEuclidean, 0)?;
+/// let solution = SymmetricEntropic { perplexity: 5.0, ..SymmetricEntropic::default() }.solve(&neighbors)?;
+/// assert!(solution.converged && solution.affinity.is_symmetric());
+/// # Ok::<(), gromap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SymmetricEntropic {
+    /// The effective number of neighbours ξ of every sample.
+    pub perplexity: f64,
+    /// How many neighbours are looked at; `None` is ⌈3ξ⌉. With N−1 the affinity is exact.
+    pub neighbors: Option<usize>,
+    /// The cost of a pair.
+    pub metric: Metric,
+    /// The largest error allowed in a row sum or an entropy, and the largest gap.
+    pub tolerance: f64,
+    /// Newton steps, at most.
+    pub max_steps: usize,
+}
+
+impl Default for SymmetricEntropic {
+    fn default() -> Self {
+        Self { perplexity: 30.0, neighbors: None, metric: Metric::SquaredEuclidean, tolerance: 1e-3, max_steps: 100 }
+    }
+}
+
+/// A symmetric entropic affinity, and how well it satisfies its optimality conditions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Solution {
+    /// P.
+    pub affinity: Sparse<'static, f32>,
+    /// The temperature ε of every row.
+    pub temperatures: Vec<f64>,
+    /// The multiplier μ of every row sum.
+    pub multipliers: Vec<f64>,
+    /// Largest error of a row sum.
+    pub row_sum_error: f64,
+    /// Largest error of an entropy: its distance from log ξ + 1. Being above that is no error
+    /// where the temperature is as good as zero.
+    pub entropy_error: f64,
+    /// Rows whose entropy is above the bound, at a temperature as good as zero: hubs, which all
+    /// others fill, and samples with more than ξ duplicates.
+    pub inactive: usize,
+    /// What their temperatures, not being zero, cost: Σ ε_i·(entropy above the bound) over these
+    /// rows, as a share of Σ ε_i.
+    pub gap: f64,
+    /// Newton steps taken.
+    pub steps: usize,
+    /// Passes over the pattern: evaluations and products with the Hessian.
+    pub passes: usize,
+    /// Whether both errors and the gap are within the tolerance.
+    pub converged: bool,
+}
+
+impl SymmetricEntropic {
+    /// Solves for the affinity of samples, one in each row.
+    pub fn solve_samples<S: Scalar>(&self, samples: &Matrix<'_, S>) -> Result<Solution> {
+        self.solve(&perplexity_neighbors(samples, self.perplexity, self.neighbors, self.metric)?)
+    }
+
+    /// Solves for the affinity on neighbours found before; their distances are the costs.
+    pub fn solve(&self, neighbors: &Neighbors) -> Result<Solution> {
+        check_perplexity(self.perplexity, neighbors.k() + 1)?;
+        if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
+            return Err(Error::parameter("tolerance", self.tolerance, "positive and finite"));
+        }
+        let pattern = Pattern::new(neighbors)?;
+        let mut start = row_wise(&pattern, self.perplexity)?;
+        let scale = unit(&start);
+        let tempered = |epsilon: f64| if epsilon > 0.0 { scale * epsilon } else { 1.0 };
+        start.iter_mut().for_each(|at| *at = [tempered(at[0]), scale * at[1]]);
+        let dual = Dual::new(&pattern, scale, self.perplexity);
+        let limits = Limits { tolerance: self.tolerance, max_steps: self.max_steps };
+        let outcome = minimise(&dual, start, limits);
+        let values = dual.affinity(&outcome.at);
+        Ok(Solution {
+            temperatures: outcome.at.iter().map(|at| at[0] / scale).collect(),
+            multipliers: outcome.at.iter().map(|at| at[1] / scale).collect(),
+            row_sum_error: outcome.residuals.row_sum,
+            entropy_error: outcome.residuals.entropy,
+            inactive: outcome.residuals.inactive,
+            gap: outcome.residuals.gap,
+            steps: outcome.steps,
+            passes: outcome.passes,
+            converged: outcome.converged,
+            affinity: pattern.with_values(values)?,
+        })
+    }
+}
+
+impl<S: Scalar> InputAffinity<S> for SymmetricEntropic {
+    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
+        let solution = self.solve_samples(samples)?;
+        let residual = solution.row_sum_error.max(solution.entropy_error).max(solution.gap);
+        let warning = Warning::NotConverged { steps: solution.steps, residual };
+        let warnings = if solution.converged { Vec::new() } else { vec![warning] };
+        Ok(Affinity { operator: Operator::Sparse(solution.affinity), warnings })
+    }
+}
+
+/// (ε, μ) of the entropic affinity of every row by itself.
+fn row_wise(pattern: &Pattern, perplexity: f64) -> Result<Vec<Pair>> {
+    let calibrated = |scratch: &mut Vec<f64>, i: usize| {
+        let row = calibrate(pattern.row(i).1, perplexity, i, scratch)?;
+        Ok([row.epsilon, row.mu])
+    };
+    (0..pattern.len()).into_par_iter().map_init(Vec::new, calibrated).collect()
+}
+
+/// What brings the mean temperature to one; one if no row has any.
+fn unit(rows: &[Pair]) -> f64 {
+    let mean = rows.iter().map(|[epsilon, _]| epsilon).sum::<f64>() / rows.len() as f64;
+    if mean > 0.0 && (1.0 / mean).is_finite() { 1.0 / mean } else { 1.0 }
+}

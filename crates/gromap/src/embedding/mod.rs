@@ -1,0 +1,13 @@
+//! The side of the prototypes: everything here sees n, never N.
+
+mod gram;
+mod kernel;
+mod radial;
+mod sinkhorn;
+#[cfg(test)]
+mod tests;
+mod umap_curve;
+
+pub use self::gram::{Gram, OrthonormalGram};
+pub use self::kernel::PrototypeKernel;
+pub use self::radial::{Normalization, Profile, Radial};

@@ -1,0 +1,214 @@
+//! Kernels of the distance, W_kl = w(‖z_k − z_l‖²), and what they are divided by.
+//!
+//! With L = log W and A = C∘∂E/∂C, which is ∂E/∂(log C), each normalisation gives ∂E/∂L:
+//!
+//! | normalisation | C | ∂E/∂L_kl |
+//! |---|---|---|
+//! | none | W | A_kl |
+//! | cells | W / ΣW | A_kl − (ΣA)·C_kl |
+//! | measure | W / qᵀWq | A_kl − (ΣA)·q_k·C_kl·q_l |
+//! | rows | W_kl / Σ_m W_km q_m | A_kl − (Σ_m A_km)·C_kl·q_l |
+//! | doubly stochastic | e^{α_k}·W_kl·e^{α_l} with C·q = 1 | A_kl − t_k·C_kl·q_l, (I + D_q C)·t = (A + Aᵀ)·1 |
+//!
+//! The last line follows from differentiating C·q = 1. For the KL loss and a similarity whose plan
+//! has M·1 = q the right-hand side is zero: then t = 0 and only A is left, as the envelope theorem says.
+
+use rayon::prelude::*;
+
+use super::kernel::{PrototypeKernel, check_prototypes, check_square};
+use super::sinkhorn;
+use super::umap_curve;
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+
+/// Logarithms of a kernel are kept above this: a positive entry never becomes zero, on which the
+/// logarithmic losses would be infinite.
+const LEAST_LOGARITHM: f64 = -690.0;
+
+/// How the raw kernel falls with the distance d.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Profile {
+    /// exp(−d²)
+    Gaussian,
+    /// 1/(1 + d²)
+    Student,
+    /// 1/(1 + a·d^{2b})
+    Umap {
+        /// a
+        a: f64,
+        /// b
+        b: f64,
+    },
+}
+
+impl Profile {
+    /// UMAP's curve: 1 up to `min_dist`, then falling like exp(−(d − min_dist)/spread), fitted by
+    /// least squares.
+    ///
+    /// ```
+    /// use gromap::embedding::Profile;
+    /// let Profile::Umap { a, b } = Profile::umap(0.1, 1.0)? else { unreachable!() };
+    /// assert!((a - 1.577).abs() < 1e-3 && (b - 0.895).abs() < 1e-3);
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn umap(min_dist: f64, spread: f64) -> Result<Self> {
+        if !(spread > 0.0 && spread.is_finite()) {
+            return Err(Error::parameter("spread", spread, "positive and finite"));
+        }
+        if !(min_dist >= 0.0 && min_dist <= spread) {
+            return Err(Error::parameter("min_dist", min_dist, format!("between 0 and spread, {spread}")));
+        }
+        let (a, b) = umap_curve::fit(min_dist, spread);
+        Ok(Self::Umap { a, b })
+    }
+
+    /// log w at a squared distance.
+    #[inline]
+    fn logarithm(self, square: f64) -> f64 {
+        let value = match self {
+            Self::Gaussian => -square,
+            Self::Student => -square.ln_1p(),
+            Self::Umap { a, b } => -(a * square.powf(b)).ln_1p(),
+        };
+        value.max(LEAST_LOGARITHM)
+    }
+
+    /// The slope of log w in the squared distance. UMAP's is infinite at zero, where the direction
+    /// it would act in is undefined: 0.
+    #[inline]
+    fn slope(self, square: f64) -> f64 {
+        match self {
+            Self::Gaussian => -1.0,
+            Self::Student => -1.0 / (1.0 + square),
+            Self::Umap { a, b } if square > 0.0 => {
+                let power = a * square.powf(b);
+                -b * power / (square * (1.0 + power))
+            }
+            Self::Umap { .. } => 0.0,
+        }
+    }
+}
+
+/// What the raw kernel is divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Normalization {
+    /// Nothing.
+    None,
+    /// The sum over its n² cells (the paper's).
+    Cells,
+    /// qᵀWq: a law on pairs of prototypes drawn by their weights.
+    Measure,
+    /// Σ_l W_kl q_l, each row by itself (SNE).
+    Rows,
+    /// Scaled on both sides so that C·q = 1 (SNEkhorn).
+    DoublyStochastic,
+}
+
+/// A kernel of the distance, normalised.
+///
+/// ```
+/// use gromap::Matrix;
+/// use gromap::embedding::{Normalization, Profile, PrototypeKernel, Radial};
+/// let kernel = Radial { profile: Profile::Student, normalization: Normalization::Cells };
+/// let c = kernel.eval(&Matrix::new(vec![0.0, 1.0], 2, 1)?, &[0.5, 0.5])?;
+/// assert!((c.values().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+/// # Ok::<(), gromap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Radial {
+    /// How it falls with the distance.
+    pub profile: Profile,
+    /// What it is divided by.
+    pub normalization: Normalization,
+}
+
+impl PrototypeKernel for Radial {
+    fn eval(&self, prototypes: &Matrix<'_>, weights: &[f64]) -> Result<Matrix<'static>> {
+        check_prototypes(prototypes, weights)?;
+        let n = prototypes.rows();
+        let mut kernel = Matrix::zeros(n, n);
+        kernel.values_mut().par_chunks_mut(n).enumerate().for_each(|(k, row)| {
+            for (l, value) in row.iter_mut().enumerate() {
+                *value = self.profile.logarithm(squared_distance(prototypes, k, l));
+            }
+        });
+        if self.normalization == Normalization::DoublyStochastic {
+            sinkhorn::scale(&mut kernel, weights)?;
+        }
+        let row_sum = |row: &[f64]| row.iter().sum::<f64>();
+        let weighted_sum = |row: &[f64]| row.iter().zip(weights).map(|(c, q)| c * q).sum::<f64>();
+        kernel.values_mut().par_iter_mut().for_each(|value| *value = value.max(LEAST_LOGARITHM).exp());
+        let rows = || kernel.values().chunks_exact(n);
+        let divisors: Vec<f64> = match self.normalization {
+            Normalization::None | Normalization::DoublyStochastic => return Ok(kernel),
+            Normalization::Cells => vec![rows().map(row_sum).sum(); n],
+            Normalization::Measure => vec![rows().zip(weights).map(|(row, q)| q * weighted_sum(row)).sum(); n],
+            Normalization::Rows => rows().map(weighted_sum).collect(),
+        };
+        if let Some(at) = divisors.iter().position(|&d| d <= 0.0) {
+            return Err(Error::parameter("sum of the prototype weights", divisors[at], "positive"));
+        }
+        for (row, divisor) in kernel.values_mut().chunks_exact_mut(n).zip(&divisors) {
+            row.iter_mut().for_each(|value| *value /= divisor);
+        }
+        Ok(kernel)
+    }
+
+    fn pull_back(
+        &self,
+        prototypes: &Matrix<'_>,
+        weights: &[f64],
+        kernel: &Matrix<'_>,
+        gradient: &Matrix<'_>,
+    ) -> Result<Matrix<'static>> {
+        check_prototypes(prototypes, weights)?;
+        let (n, d) = (prototypes.rows(), prototypes.columns());
+        check_square("gradient", n, gradient)?;
+        check_square("kernel", n, kernel)?;
+        let slopes = self.slopes(weights, kernel, gradient);
+        let mut out = Matrix::zeros(n, d);
+        out.values_mut().par_chunks_mut(d).enumerate().for_each(|(k, out)| {
+            let here = prototypes.row(k);
+            for l in (0..n).filter(|&l| l != k) {
+                let slope = self.profile.slope(squared_distance(prototypes, k, l));
+                let pull = 2.0 * (slopes[(k, l)] + slopes[(l, k)]) * slope;
+                for ((out, a), b) in out.iter_mut().zip(here).zip(prototypes.row(l)) {
+                    *out += pull * (a - b);
+                }
+            }
+        });
+        Ok(out)
+    }
+}
+
+impl Radial {
+    /// ∂E/∂(log W), by the table above.
+    fn slopes(&self, weights: &[f64], kernel: &Matrix<'_>, gradient: &Matrix<'_>) -> Matrix<'static> {
+        let n = kernel.rows();
+        let mut slopes = Matrix::from_fn(n, n, |k, l| kernel[(k, l)] * gradient[(k, l)]);
+        let rows: Vec<f64> = (0..n).map(|k| slopes.row(k).iter().sum()).collect();
+        let total: f64 = rows.iter().sum();
+        let shares: Vec<f64> = match self.normalization {
+            Normalization::None => return slopes,
+            Normalization::Cells => vec![total; n],
+            Normalization::Measure => weights.iter().map(|q| total * q).collect(),
+            Normalization::Rows => rows,
+            Normalization::DoublyStochastic => {
+                let columns = (0..n).map(|l| (0..n).map(|k| slopes[(k, l)]).sum::<f64>());
+                let both: Vec<f64> = rows.iter().zip(columns).map(|(row, column)| row + column).collect();
+                sinkhorn::pull_back(kernel, weights, &both)
+            }
+        };
+        let by_cells = self.normalization == Normalization::Cells;
+        for (k, share) in shares.iter().enumerate() {
+            let entries = slopes.row_mut(k).iter_mut().zip(kernel.row(k)).zip(weights);
+            entries.for_each(|((slope, c), q)| *slope -= share * c * if by_cells { 1.0 } else { *q });
+        }
+        slopes
+    }
+}
+
+#[inline]
+fn squared_distance(prototypes: &Matrix<'_>, k: usize, l: usize) -> f64 {
+    prototypes.row(k).iter().zip(prototypes.row(l)).map(|(a, b)| (a - b) * (a - b)).sum()
+}

@@ -107,9 +107,7 @@ def test_entropic(form, loss, symmetric, fused):
     if fused:
         options = {"features": (p["X"], p["F"]), "alpha": 0.7}
         cost = ot.dist(p["X"], p["F"])
-        _, log = ot.gromov.entropic_semirelaxed_fused_gromov_wasserstein(
-            cost, p["C"], p["target"], alpha=0.7, **common
-        )
+        _, log = ot.gromov.entropic_semirelaxed_fused_gromov_wasserstein(cost, p["C"], p["target"], alpha=0.7, **common)
         expected = log["srfgw_dist"]
     else:
         _, log = ot.gromov.entropic_semirelaxed_gromov_wasserstein(p["C"], p["target"], **common)

@@ -27,7 +27,7 @@ enum SimilarityArgument<'py> {
 type SparseArgument<'py, S> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, S>);
 
 #[derive(FromPyObject)]
-enum SamplesArgument<'py> {
+pub(crate) enum SamplesArgument<'py> {
     F32(PyReadonlyArray2<'py, f32>),
     F64(PyReadonlyArray2<'py, f64>),
 }
@@ -47,7 +47,7 @@ pub(crate) struct InputArgument<'py> {
     plan: Option<PlanArgument<'py>>,
 }
 
-fn matrix<'a, S: Scalar + Element>(array: &'a PyReadonlyArray2<'_, S>) -> PyResult<Matrix<'a, S>> {
+pub(crate) fn matrix<'a, S: Scalar + Element>(array: &'a PyReadonlyArray2<'_, S>) -> PyResult<Matrix<'a, S>> {
     Matrix::new(array.as_slice()?, array.shape()[0], array.shape()[1]).map_err(to_python)
 }
 

@@ -1,5 +1,6 @@
 //! Python bindings: arrays in, arrays out, nothing clever. What users see is `python/gromap`.
 
+mod affinity;
 mod arguments;
 mod results;
 
@@ -110,6 +111,9 @@ fn srgw_barycenter<'py>(
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(affinity::affinity, module)?)?;
+    module.add_function(wrap_pyfunction!(affinity::neighbors, module)?)?;
+    module.add_function(wrap_pyfunction!(affinity::symmetric_entropic, module)?)?;
     module.add_function(wrap_pyfunction!(srgw, module)?)?;
     module.add_function(wrap_pyfunction!(srgw_barycenter, module)?)
 }

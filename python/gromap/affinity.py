@@ -1,0 +1,194 @@
+"""Input similarities: each a recipe whose ``fit(X)`` gives what :func:`gromap.srgw` takes.
+
+A recipe returns an ndarray (dense), a scipy CSR array (sparse) or a tuple of factors (low rank), in the form the
+method works with. Anything it could not do as well as asked is a ``UserWarning``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from gromap import _core
+from gromap._transport import _samples, _seed
+
+__all__ = [
+    "Entropic",
+    "FuzzySet",
+    "Geodesic",
+    "Kernel",
+    "Linear",
+    "NormalizedGraph",
+    "SquaredDistance",
+    "SymmetricEntropic",
+    "nearest_neighbors",
+]
+
+_PARAMETERS = ("metric", "perplexity", "neighbors", "symmetric", "kernel", "gamma", "coef0", "degree", "landmarks")
+
+
+class _Recipe:
+    """The parameters of a recipe as the bindings read them: those it has, None for the rest."""
+
+    def __init__(self, recipe):
+        self.kind = recipe._kind
+        for name in (*_PARAMETERS, "tol", "max_iter"):
+            setattr(self, name, getattr(recipe, name, None))
+        self.seed = _seed(getattr(recipe, "random_state", 0))
+
+
+class _Affinity:
+    _kind: str
+
+    def fit(self, X):
+        """Similarity of the rows of X."""
+        found = _core.affinity(_samples(X, "X"), _Recipe(self))
+        for message in found["warnings"]:
+            warnings.warn(message, stacklevel=2)
+        return _similarity(found["similarity"])
+
+
+def _similarity(found):
+    if isinstance(found, list):
+        values, columns, offsets = found
+        samples = len(offsets) - 1
+        return sp.csr_array((values, columns, offsets), shape=(samples, samples))
+    return found
+
+
+@dataclass
+class Linear(_Affinity):
+    """X_c X_c^T of the centred samples (PCA), as a factor."""
+
+    _kind = "linear"
+
+
+@dataclass
+class SquaredDistance(_Affinity):
+    """-H E H of the squared distances (MDS), as a factor."""
+
+    _kind = "squared_distance"
+
+
+@dataclass
+class Kernel(_Affinity):
+    """A centred kernel (kernel PCA): exact and dense, or low rank by ``landmarks`` samples (Nystroem)."""
+
+    _kind = "kernel"
+    kernel: str = "rbf"
+    gamma: float | None = None
+    coef0: float = 1.0
+    degree: int = 3
+    landmarks: int | None = None
+    random_state: int = 0
+
+
+@dataclass
+class Geodesic(_Affinity):
+    """-H E H of squared distances along the neighbour graph (Isomap); low rank with ``landmarks``.
+
+    ``neighbors`` counts other samples, as scikit-learn's Isomap does.
+    """
+
+    _kind = "geodesic"
+    neighbors: int = 5
+    metric: str = "euclidean"
+    landmarks: int | None = None
+    random_state: int = 0
+
+
+@dataclass
+class NormalizedGraph(_Affinity):
+    """I plus the normalised neighbour graph (Laplacian eigenmaps); a sample counts among its ``neighbors``."""
+
+    _kind = "normalized_graph"
+    neighbors: int | None = None
+    metric: str = "euclidean"
+
+
+@dataclass
+class FuzzySet(_Affinity):
+    """UMAP's fuzzy simplicial set; a sample counts among its ``neighbors``."""
+
+    _kind = "fuzzy_set"
+    neighbors: int = 15
+    metric: str = "euclidean"
+
+
+@dataclass
+class Entropic(_Affinity):
+    """Rows of a given perplexity (SNE), or with ``symmetric`` their mean (P + P^T)/2N (t-SNE)."""
+
+    _kind = "entropic"
+    perplexity: float = 30.0
+    neighbors: int | None = None
+    metric: str = "sqeuclidean"
+    symmetric: bool = True
+
+
+@dataclass
+class SymmetricEntropic(_Affinity):
+    """Symmetric, every row of sum one and of a given perplexity (SNEkhorn).
+
+    After ``fit``: ``row_sum_error_``, ``entropy_error_`` and ``gap_`` say how well the optimality conditions hold,
+    ``inactive_`` how many rows are above the perplexity, ``steps_`` and ``passes_`` what it took; ``temperatures_``
+    and ``multipliers_`` are the dual solution.
+    """
+
+    _kind = "symmetric_entropic"
+    perplexity: float = 30.0
+    neighbors: int | None = None
+    metric: str = "sqeuclidean"
+    tol: float = 1e-3
+    max_iter: int = 100
+    converged_: bool = field(default=False, init=False, repr=False)
+
+    def fit(self, X):
+        """Similarity of the rows of X."""
+        samples = np.ascontiguousarray(_samples(X, "X"), dtype=np.float32)
+        found = _core.symmetric_entropic(samples, _Recipe(self))
+        similarity = found.pop("similarity")
+        for name, value in found.items():
+            setattr(self, f"{name}_", value)
+        if not self.converged_:
+            residual = max(self.row_sum_error_, self.entropy_error_, self.gap_)
+            warnings.warn(
+                f"the symmetric entropic affinity is not exact: residual {residual:.1e} after {self.steps_} Newton steps",
+                stacklevel=2,
+            )
+        return _similarity(similarity)
+
+
+def nearest_neighbors(X, k, metric="sqeuclidean", search="auto", random_state=0):
+    """The k nearest other samples of every sample.
+
+    Parameters
+    ----------
+    X : ndarray of shape (N, p)
+        Samples; single precision is what distances are searched in.
+    k : int
+        Neighbours of each, less than N.
+    metric : {'sqeuclidean', 'euclidean', 'cosine', 'manhattan'}
+    search : {'auto', 'exact', 'descent'}
+        Exact, approximate, or by the number of samples.
+    random_state : int
+        Seed of the approximate search.
+
+    Returns
+    -------
+    indices, distances : ndarrays of shape (N, k)
+        Nearest first, ties by index.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gromap.affinity import nearest_neighbors
+    >>> indices, distances = nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), 1)
+    >>> indices.ravel().tolist(), distances.ravel().tolist()
+    ([1, 0, 1], [1.0, 1.0, 4.0])
+    """
+    samples = np.ascontiguousarray(_samples(X, "X"), dtype=np.float32)
+    return _core.neighbors(samples, int(k), metric, search, _seed(random_state))

@@ -20,7 +20,7 @@ use crate::plan::{Plan, SampleWeights};
 use crate::similarity::{Definiteness, Similarity};
 use crate::solver::{Settings, Solver, check_alpha, check_start};
 use crate::transport::vertex::{Descent, FeatureTerm, FreeSummary, FreeTarget};
-use crate::transport::{PlanSummary, TransportProblem, TransportState};
+use crate::transport::{PlanSummary, Products, TransportProblem, TransportState};
 
 /// One input of a barycenter: a similarity and what comes with it.
 #[derive(Clone)]
@@ -143,14 +143,17 @@ impl<'a> Barycenter<'a> {
         let plans = self.starts()?;
         let total: f64 = self.inputs.iter().map(|input| input.share).sum();
         let shares = self.inputs.iter().map(|input| input.share / total).collect();
-        let mut fit = Fit::new(self, shares, &plans);
+        let products: Vec<_> =
+            self.inputs.iter().zip(&plans).map(|(input, plan)| Products::new(input.similarity, plan)).collect();
+        let mut fit = Fit::new(self, shares, &plans, &products);
         let first = fit.loss() + fit.penalty();
         let stopping = &self.settings.stopping;
         let (history, stop) = match self.settings.solver {
             Solver::Vertex => {
                 let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.settings.seed);
-                let descents = self.inputs.iter().zip(plans).map(|(input, plan)| Descent::new(input.similarity, plan));
-                let mut descents: Vec<_> = descents.collect();
+                let started = self.inputs.iter().zip(plans).zip(products);
+                let mut descents: Vec<_> =
+                    started.map(|((input, plan), products)| Descent::new(input.similarity, plan, products)).collect();
                 let outcome = drive(stopping, observer, first, || {
                     let moves: usize = (0..descents.len()).map(|s| fit.sweep(s, &mut descents[s], &mut rng)).sum();
                     Round { loss: fit.loss(), moved: moves > 0 }
@@ -159,15 +162,14 @@ impl<'a> Barycenter<'a> {
                 outcome
             }
             _ => {
-                let mut states = Vec::new();
-                let outcome = drive(stopping, observer, first, || {
+                let summaries = fit.summaries.clone();
+                let started = plans.into_iter().zip(products).zip(summaries);
+                let mut states: Vec<_> =
+                    started.map(|((plan, products), summary)| TransportState::new(plan, products, summary)).collect();
+                drive(stopping, observer, first, || {
                     let moved = fit.alternate(&mut states);
                     Round { loss: fit.loss() + fit.penalty(), moved }
-                });
-                if !states.is_empty() {
-                    fit.plans = states.into_iter().map(|state: TransportState| state.plan).collect();
-                }
-                outcome
+                })
             }
         };
         Ok(fit.finish(history, stop))
@@ -230,7 +232,7 @@ struct Fit<'f, 'a> {
 }
 
 impl<'f, 'a> Fit<'f, 'a> {
-    fn new(problem: &'f Barycenter<'a>, shares: Vec<f64>, plans: &[Plan]) -> Self {
+    fn new(problem: &'f Barycenter<'a>, shares: Vec<f64>, plans: &[Plan], products: &[Products]) -> Self {
         let with_share = || problem.inputs.iter().zip(&shares).zip(plans);
         let constant = with_share()
             .map(|((input, share), plan)| Some(share * input.similarity.constant(problem.loss, plan.sample_weights())?))
@@ -240,15 +242,14 @@ impl<'f, 'a> Fit<'f, 'a> {
                 Some(share * input.features.as_ref()?.weighted_square(plan.sample_weights()))
             })
             .sum();
-        let summarise = |(input, plan): (&Input<'_>, &Plan)| PlanSummary {
-            mass: input.similarity.plan_mass(plan, &input.similarity.sketch(plan, crate::similarity::Side::Direct)),
-            weights: plan.weights(),
+        let summarise = |((input, plan), products): ((&Input<'_>, &Plan), &Products)| {
+            PlanSummary::new(input.similarity, plan, products)
         };
         let gather = |(input, plan): (&Input<'_>, &Plan)| Some(input.features.as_ref()?.gather(plan));
         Self {
             problem,
             plans: plans.to_vec(),
-            summaries: problem.inputs.iter().zip(plans).map(summarise).collect(),
+            summaries: problem.inputs.iter().zip(plans).zip(products).map(summarise).collect(),
             gathered: problem.inputs.iter().zip(plans).filter_map(gather).collect(),
             shares,
             constant,
@@ -323,10 +324,7 @@ impl<'f, 'a> Fit<'f, 'a> {
         let moves = descent.sweep(&mut criterion, rng, |_, _| ());
         if moves > 0 {
             self.plans[s] = descent.plan.clone();
-            self.summaries[s] = PlanSummary {
-                mass: input.similarity.plan_mass(&descent.plan, &descent.direct),
-                weights: descent.plan.weights(),
-            };
+            self.summaries[s] = PlanSummary::new(input.similarity, &descent.plan, &descent.products);
             if let Some(samples) = &input.features {
                 self.gathered[s] = samples.gather(&descent.plan);
             }
@@ -335,7 +333,7 @@ impl<'f, 'a> Fit<'f, 'a> {
     }
 
     /// One round of plans given target and features, then target and features given plans.
-    fn alternate(&mut self, states: &mut Vec<TransportState>) -> bool {
+    fn alternate(&mut self, states: &mut [TransportState]) -> bool {
         let target = self.summary().best_target();
         let features = self.best_features();
         let mut moved = false;
@@ -349,11 +347,8 @@ impl<'f, 'a> Fit<'f, 'a> {
                 .map(|(samples, features)| FeatureCost::new(samples, features.view(), 1.0 - alpha));
             let problem =
                 TransportProblem::new(input.similarity, &target, self.problem.loss, alpha, 0.0).with_features(cost);
-            match states.get_mut(s) {
-                Some(state) => state.enter(&problem),
-                None => states.push(TransportState::new(&problem, self.plans[s].clone())),
-            }
             let state = &mut states[s];
+            state.enter(&problem);
             let mut step = self.problem.settings.step();
             let first = state.loss + step.penalty(&state.plan);
             let (history, _) = drive(&self.problem.settings.stopping, &mut (), first, || {

@@ -83,6 +83,33 @@ pub enum Error {
         high: f64,
     },
 
+    /// A method that needs a symmetric similarity was given another.
+    #[error(
+        "similarity[{row}, {column}] is {value}, but similarity[{column}, {row}] is {mirrored}; this method needs a \
+         symmetric one"
+    )]
+    Asymmetric {
+        /// Row of an entry that differs from its mirror.
+        row: usize,
+        /// Its column.
+        column: usize,
+        /// The entry.
+        value: f64,
+        /// The entry across the diagonal.
+        mirrored: f64,
+    },
+
+    /// A method that needs a similarity without negative entries was given another.
+    #[error("similarity[{row}, {column}] is {value}; this method needs entries that are not negative")]
+    Negative {
+        /// Row of the lowest entry.
+        row: usize,
+        /// Its column.
+        column: usize,
+        /// The entry.
+        value: f64,
+    },
+
     /// A parameter is outside its range.
     #[error("{name} is {value}; it must be {allowed}")]
     Parameter {

@@ -148,7 +148,7 @@ impl<'a> Srgw<'a> {
         let problem = TransportProblem::new(similarity, &self.target, self.loss, self.alpha, constant.unwrap_or(0.0))
             .with_features(features);
         let mut step = self.settings.step();
-        let mut state = TransportState::new(&problem, start);
+        let mut state = TransportState::of(&problem, start);
         let first = state.loss + step.penalty(&state.plan);
         let (history, stop) = drive(&self.settings.stopping, observer, first, || {
             let moved = step.step(&problem, &mut state);

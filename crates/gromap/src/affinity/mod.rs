@@ -14,6 +14,7 @@
 //! | [`FuzzySet`] | UMAP's fuzzy simplicial set | sparse |
 //! | [`Entropic`] | rows of a given perplexity (SNE), or their symmetric mean (t-SNE) | sparse |
 //! | [`SymmetricEntropic`] | doubly stochastic, every row of a given perplexity (SNEkhorn) | sparse |
+//! | [`Precomputed`] | a given one, checked for what the method needs | dense or sparse |
 
 mod calibration;
 mod centring;
@@ -25,6 +26,7 @@ mod kernel;
 mod landmarks;
 mod linear;
 mod pattern;
+mod precomputed;
 mod symmetric_entropic;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -37,6 +39,7 @@ pub use self::kernel::{Kernel, KernelFunction};
 pub use self::landmarks::Landmarks;
 pub use self::linear::{Linear, SquaredDistance};
 pub use self::pattern::Pattern;
+pub use self::precomputed::Precomputed;
 pub use self::symmetric_entropic::{Solution, SymmetricEntropic};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;

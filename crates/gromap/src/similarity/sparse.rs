@@ -70,6 +70,12 @@ impl<'a, S: Scalar> Sparse<'a, S> {
         self.rows.values.len()
     }
 
+    /// C\[i, j\], zero where nothing is stored.
+    pub fn entry(&self, i: usize, j: usize) -> f64 {
+        let (columns, values) = self.rows.row(i);
+        columns.binary_search(&(j as u32)).map_or(0.0, |at| values[at].to_f64())
+    }
+
     /// Offsets, columns and values of the compressed rows.
     pub fn compressed_rows(&self) -> (&[usize], &[u32], &[S]) {
         (&self.rows.offsets, &self.rows.columns, &self.rows.values)
@@ -195,8 +201,7 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
     }
 
     fn diagonal(&self, i: usize) -> f64 {
-        let (columns, values) = self.rows.row(i);
-        columns.binary_search(&(i as u32)).map_or(0.0, |at| values[at].to_f64())
+        self.entry(i, i)
     }
 
     fn constant(&self, loss: Loss, weights: &[f64]) -> Option<f64> {

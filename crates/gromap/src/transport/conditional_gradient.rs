@@ -11,7 +11,7 @@
 
 use rayon::prelude::*;
 
-use super::{PlanStep, PlanSummary, TransportProblem, TransportState, inner, quadratic_form, sketches};
+use super::{PlanStep, PlanSummary, Products, TransportProblem, TransportState, inner, quadratic_form};
 use crate::matrix::Matrix;
 use crate::plan::Plan;
 use crate::similarity::{Side, Similarity, Sketch, blocks, sum_in_order};
@@ -28,21 +28,18 @@ pub struct ConditionalGradient {
 #[derive(Debug, Clone)]
 struct Direction {
     plan: Plan,
-    direct: Sketch,
-    transposed: Option<Sketch>,
+    products: Products,
 }
 
 impl Direction {
     fn new(similarity: &dyn Similarity, plan: Plan) -> Self {
-        let (direct, transposed) = sketches(similarity, &plan);
-        Self { plan, direct, transposed }
+        Self { products: Products::new(similarity, &plan), plan }
     }
 
     /// The same for other labels.
     fn turned(mut self, similarity: &dyn Similarity, labels: &[u32]) -> Self {
-        similarity.reassign_all(&mut self.direct, Side::Direct, &self.plan, labels);
-        if let Some(sketch) = &mut self.transposed {
-            similarity.reassign_all(sketch, Side::Transposed, &self.plan, labels);
+        for (side, sketch) in self.products.sides() {
+            similarity.reassign_all(sketch, side, &self.plan, labels);
         }
         self.plan = self.plan.relabelled(labels);
         self
@@ -66,20 +63,18 @@ impl PlanStep for ConditionalGradient {
             Some(last) => last.turned(similarity, &labels),
             None => Direction::new(similarity, state.plan.relabelled(&labels)),
         };
-        if matches!(state.direct, Sketch::Values(_)) {
-            similarity.materialise(&mut direction.direct, Side::Direct);
+        if matches!(state.products.direct, Sketch::Values(_)) {
+            similarity.materialise(&mut direction.products.direct, Side::Direct);
         }
-        let mass = similarity.plan_mass(&direction.plan, &direction.direct);
-        let vertex = PlanSummary { mass, weights: direction.plan.weights() };
+        let vertex = PlanSummary::new(similarity, &direction.plan, &direction.products);
         let (slope, curvature) = along(problem, state, &vertex, &cross, linear);
         let gamma = best_step(slope, curvature);
         // A step this small is rounding, or leans on the barrier of a zero in the target.
         let moves = gamma > f64::EPSILON;
         if moves {
             state.plan.blend(gamma, &direction.plan);
-            similarity.blend(&mut state.direct, Side::Direct, gamma, &direction.direct);
-            if let (Some(sketch), Some(other)) = (&mut state.transposed, &direction.transposed) {
-                similarity.blend(sketch, Side::Transposed, gamma, other);
+            for ((side, sketch), (_, other)) in state.products.sides().zip(direction.products.sides()) {
+                similarity.blend(sketch, side, gamma, other);
             }
             blend_summary(&mut state.summary, gamma, &vertex, &cross);
             state.linear += gamma * (linear - state.linear);

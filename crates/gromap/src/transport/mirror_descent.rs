@@ -52,7 +52,7 @@ impl PlanStep for MirrorDescent {
             if plan == state.plan {
                 return false;
             }
-            let next = TransportState::new(problem, plan);
+            let next = TransportState::of(problem, plan);
             if next.loss + self.penalty(&next.plan) <= before {
                 *state = next;
                 return true;

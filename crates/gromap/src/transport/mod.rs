@@ -40,6 +40,11 @@ pub struct PlanSummary {
 }
 
 impl PlanSummary {
+    /// Sums up a plan whose products are known.
+    pub(crate) fn new(similarity: &dyn Similarity, plan: &Plan, products: &Products) -> Self {
+        Self { mass: similarity.plan_mass(plan, &products.direct), weights: plan.weights() }
+    }
+
     /// The best target for this plan, M ⊘ qqᵀ (the same for all three losses), zero where a
     /// prototype is not used.
     pub fn best_target(&self) -> Matrix<'static> {
@@ -112,7 +117,7 @@ impl<'a> TransportProblem<'a> {
     /// The rows of ∂E/∂T, up to a constant in each row, for a block of samples.
     pub(crate) fn gradient_rows(&self, state: &TransportState, rows: Range<usize>) -> GradientRows {
         let (count, n) = (rows.len(), self.prototypes());
-        let products = Products::of(self.similarity, state, rows.clone());
+        let products = ProductRows::of(self.similarity, &state.products, rows.clone(), n);
         let mut gradient = vec![0.0; count * n];
         let mut linear = Vec::new();
         if let Some(features) = &self.features {
@@ -154,26 +159,26 @@ pub(crate) struct GradientRows {
     pub(crate) gradient: Vec<f64>,
     /// The feature costs of the block; empty if there are none.
     pub(crate) linear: Vec<f64>,
-    pub(crate) products: Products,
+    pub(crate) products: ProductRows,
 }
 
 /// A block of rows of C·T and Cᵀ·T; the latter only if it differs.
-pub(crate) struct Products {
+pub(crate) struct ProductRows {
     pub(crate) direct: Vec<f64>,
     other: Option<Vec<f64>>,
 }
 
-impl Products {
-    fn of(similarity: &dyn Similarity, state: &TransportState, rows: Range<usize>) -> Self {
-        let size = rows.len() * state.plan.prototypes();
+impl ProductRows {
+    fn of(similarity: &dyn Similarity, products: &Products, rows: Range<usize>, n: usize) -> Self {
+        let size = rows.len() * n;
         let product = |sketch: &Sketch, side| {
             let mut out = vec![0.0; size];
             similarity.product_rows(sketch, side, rows.clone(), &mut out);
             out
         };
         Self {
-            direct: product(&state.direct, Side::Direct),
-            other: state.transposed.as_ref().map(|sketch| product(sketch, Side::Transposed)),
+            direct: product(&products.direct, Side::Direct),
+            other: products.transposed.as_ref().map(|sketch| product(sketch, Side::Transposed)),
         }
     }
 
@@ -182,13 +187,32 @@ impl Products {
     }
 }
 
-/// A plan and what follows from it, for one problem.
+/// C·T, and Cᵀ·T if that is something else.
+#[derive(Debug, Clone)]
+pub(crate) struct Products {
+    pub(crate) direct: Sketch,
+    pub(crate) transposed: Option<Sketch>,
+}
+
+impl Products {
+    /// Multiplies the similarity by a plan.
+    pub(crate) fn new(similarity: &dyn Similarity, plan: &Plan) -> Self {
+        let transposed = (!similarity.is_symmetric()).then(|| similarity.sketch(plan, Side::Transposed));
+        Self { direct: similarity.sketch(plan, Side::Direct), transposed }
+    }
+
+    /// Each with its side.
+    pub(crate) fn sides(&mut self) -> impl Iterator<Item = (Side, &mut Sketch)> {
+        let transposed = self.transposed.as_mut().map(|sketch| (Side::Transposed, sketch));
+        std::iter::once((Side::Direct, &mut self.direct)).chain(transposed)
+    }
+}
+
+/// A plan and what follows from it.
 #[derive(Debug, Clone)]
 pub struct TransportState {
     pub(crate) plan: Plan,
-    pub(crate) direct: Sketch,
-    /// The sketch of Cᵀ·T, only if C is not symmetric.
-    pub(crate) transposed: Option<Sketch>,
+    pub(crate) products: Products,
     pub(crate) summary: PlanSummary,
     /// (1−α)·Σ ‖x_i − f_k‖²·T[i,k].
     pub(crate) linear: f64,
@@ -198,16 +222,21 @@ pub struct TransportState {
 }
 
 impl TransportState {
-    /// Multiplies the similarity by the plan, once.
-    pub fn new(problem: &TransportProblem<'_>, plan: Plan) -> Self {
-        let (direct, transposed) = sketches(problem.similarity, &plan);
-        let summary = PlanSummary { mass: problem.similarity.plan_mass(&plan, &direct), weights: plan.weights() };
-        let mut state = Self { plan, direct, transposed, summary, linear: 0.0, pressure: Vec::new(), loss: 0.0 };
+    /// A plan with its products and summary; it still has to enter a problem.
+    pub(crate) fn new(plan: Plan, products: Products, summary: PlanSummary) -> Self {
+        Self { plan, products, summary, linear: 0.0, pressure: Vec::new(), loss: f64::INFINITY }
+    }
+
+    /// Multiplies the similarity of a problem by the plan, and enters it.
+    pub fn of(problem: &TransportProblem<'_>, plan: Plan) -> Self {
+        let products = Products::new(problem.similarity, &plan);
+        let summary = PlanSummary::new(problem.similarity, &plan, &products);
+        let mut state = Self::new(plan, products, summary);
         state.enter(problem);
         state
     }
 
-    /// Takes up another problem on the same similarity: a new target, new prototype features.
+    /// Takes up a problem on the same similarity: another target, other prototype features.
     pub(crate) fn enter(&mut self, problem: &TransportProblem<'_>) {
         self.linear = linear_cost(problem, &self.plan);
         self.settle(problem);
@@ -218,12 +247,6 @@ impl TransportState {
         self.pressure = problem.pressure(&self.summary.weights);
         self.loss = problem.value(&self.summary, self.linear);
     }
-}
-
-/// C·T, and Cᵀ·T if that is something else.
-pub(crate) fn sketches(similarity: &dyn Similarity, plan: &Plan) -> (Sketch, Option<Sketch>) {
-    let transposed = (!similarity.is_symmetric()).then(|| similarity.sketch(plan, Side::Transposed));
-    (similarity.sketch(plan, Side::Direct), transposed)
 }
 
 fn linear_cost(problem: &TransportProblem<'_>, plan: &Plan) -> f64 {

@@ -149,7 +149,7 @@ proptest! {
         for setting in Setting::all(seed, symmetric, alpha) {
             let plan = setting.plan(soft, seed);
             let expected = setting.fixed(&as_matrix(&plan));
-            let found = TransportState::new(&setting.problem(), plan).loss;
+            let found = TransportState::of(&setting.problem(), plan).loss;
             prop_assert!((found - expected).abs() < 1e-12, "{}: {found} is not {expected}", setting.label());
         }
     }
@@ -159,7 +159,7 @@ proptest! {
         for setting in Setting::all(seed, symmetric, alpha) {
             let problem = setting.problem();
             let plan = setting.plan(true, seed);
-            let state = TransportState::new(&problem, plan.clone());
+            let state = TransportState::of(&problem, plan.clone());
             let gradient = problem.gradient_rows(&state, 0..SAMPLES).gradient;
             let dense = as_matrix(&plan);
             // Rows are known up to a constant, so differences within a row are compared.
@@ -185,7 +185,7 @@ proptest! {
         for setting in Setting::all(seed, symmetric, alpha) {
             let problem = setting.problem();
             for (name, mut step) in steps(seed) {
-                let mut state = TransportState::new(&problem, setting.plan(soft, seed));
+                let mut state = TransportState::of(&problem, setting.plan(soft, seed));
                 let mut before = state.loss + step.penalty(&state.plan);
                 for _ in 0..4 {
                     let moved = step.step(&problem, &mut state);
@@ -209,7 +209,7 @@ proptest! {
             let plan = setting.plan(soft, seed);
             let mut before = setting.fixed(&as_matrix(&plan));
             let mut criterion = FixedTarget::new(&problem, &plan.weights());
-            let mut descent = Descent::new(&*setting.case.operator, plan);
+            let mut descent = Descent::new(&*setting.case.operator, plan.clone(), Products::new(&*setting.case.operator, &plan));
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             for _ in 0..3 {
                 descent.sweep(&mut criterion, &mut rng, |plan, made| {
@@ -227,8 +227,8 @@ proptest! {
         for setting in Setting::all(seed, symmetric, alpha) {
             let plan = setting.plan(soft, seed);
             let mut before = setting.free(&as_matrix(&plan));
-            let mut descent = Descent::new(&*setting.case.operator, plan.clone());
-            let state = PlanSummary { mass: setting.case.operator.plan_mass(&plan, &descent.direct), weights: plan.weights() };
+            let mut descent = Descent::new(&*setting.case.operator, plan.clone(), Products::new(&*setting.case.operator, &plan));
+            let state = PlanSummary::new(&*setting.case.operator, &plan, &descent.products);
             let summary = free_summary(&setting, &plan, &state);
             let features = (alpha < 1.0).then(|| {
                 FeatureTerm::new(&setting.samples, 1.0 - alpha, 1.0, setting.samples.gather(&plan), plan.weights())
@@ -272,7 +272,7 @@ proptest! {
     fn vertex_descent_ends_where_no_single_move_pays(seed in 0u64..1000, symmetric: bool) {
         for setting in Setting::all(seed, symmetric, 1.0) {
             let problem = setting.problem();
-            let mut state = TransportState::new(&problem, setting.plan(false, seed));
+            let mut state = TransportState::of(&problem, setting.plan(false, seed));
             let mut descent = VertexDescent::new(seed);
             while descent.step(&problem, &mut state) {}
             let loss = setting.fixed(&as_matrix(&state.plan));
@@ -291,7 +291,7 @@ proptest! {
         // A Gram matrix and its own best target: the optimum is hard, and so is where the gradient ends.
         for setting in Setting::all(seed, true, 1.0).filter(|s| s.loss == Loss::Square) {
             let problem = setting.problem();
-            let mut state = TransportState::new(&problem, setting.plan(true, seed));
+            let mut state = TransportState::of(&problem, setting.plan(true, seed));
             let mut rounds = 0;
             let mut gradient = ConditionalGradient::default();
             while rounds < 200 && gradient.step(&problem, &mut state) {

@@ -25,7 +25,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub(crate) use self::features::FeatureTerm;
 pub(crate) use self::fixed::FixedTarget;
 pub(crate) use self::free::{FreeSummary, FreeTarget};
-use super::{PlanStep, TransportProblem, TransportState, sketches};
+use super::{PlanStep, PlanSummary, Products, TransportProblem, TransportState};
 use crate::plan::{Plan, PlanRow, shuffle};
 use crate::similarity::{Side, Similarity, Sketch};
 
@@ -75,8 +75,7 @@ pub(crate) struct Move {
 pub(crate) struct Descent<'a> {
     similarity: &'a dyn Similarity,
     pub(crate) plan: Plan,
-    pub(crate) direct: Sketch,
-    pub(crate) transposed: Option<Sketch>,
+    pub(crate) products: Products,
     row: Vec<f64>,
     column: Vec<f64>,
     costs: Vec<f64>,
@@ -84,16 +83,10 @@ pub(crate) struct Descent<'a> {
 }
 
 impl<'a> Descent<'a> {
-    pub(crate) fn new(similarity: &'a dyn Similarity, plan: Plan) -> Self {
-        let (direct, transposed) = sketches(similarity, &plan);
-        Self::resume(similarity, plan, direct, transposed)
-    }
-
-    /// Goes on from products that are known already.
-    fn resume(similarity: &'a dyn Similarity, plan: Plan, direct: Sketch, transposed: Option<Sketch>) -> Self {
+    pub(crate) fn new(similarity: &'a dyn Similarity, plan: Plan, products: Products) -> Self {
         let n = plan.prototypes();
         let room = || vec![0.0; n];
-        Self { similarity, plan, direct, transposed, row: room(), column: room(), costs: room(), seen: Vec::new() }
+        Self { similarity, plan, products, row: room(), column: room(), costs: room(), seen: Vec::new() }
     }
 
     /// Visits every sample once; returns how many moved.
@@ -119,7 +112,7 @@ impl<'a> Descent<'a> {
     /// Moves one sample to its best prototype, if that is a better one.
     fn visit<C: Criterion>(&mut self, i: usize, criterion: &mut C) -> Option<Move> {
         self.read_rows(i);
-        let column = if self.transposed.is_some() { &self.column } else { &self.row };
+        let column = if self.products.transposed.is_some() { &self.column } else { &self.row };
         let visitor = Visitor {
             sample: i,
             mass: self.plan.sample_weights()[i],
@@ -134,9 +127,8 @@ impl<'a> Descent<'a> {
         let change = best - stay;
         if change < -ROUNDING * (stay.abs() + best.abs()) {
             criterion.put_into(&visitor, to);
-            self.similarity.reassign(&mut self.direct, Side::Direct, i, visitor.from, to);
-            if let Some(sketch) = &mut self.transposed {
-                self.similarity.reassign(sketch, Side::Transposed, i, visitor.from, to);
+            for (side, sketch) in self.products.sides() {
+                self.similarity.reassign(sketch, side, i, visitor.from, to);
             }
             self.plan.assign(i, to);
             Some(Move { sample: i, to, change })
@@ -153,11 +145,11 @@ impl<'a> Descent<'a> {
             self.similarity.product_rows(sketch, side, i..i + 1, out);
             self.plan.row(i).iter().for_each(|(k, mass)| out[k] -= own * mass);
         };
-        read(&self.direct, Side::Direct, &mut self.row);
-        if let Some(sketch) = &self.transposed {
+        read(&self.products.direct, Side::Direct, &mut self.row);
+        if let Some(sketch) = &self.products.transposed {
             read(sketch, Side::Transposed, &mut self.column);
         }
-        let both = self.transposed.is_some();
+        let both = self.products.transposed.is_some();
         let is_seen = |k: &u32| {
             let k = *k as usize;
             self.row[k] != 0.0 || (both && self.column[k] != 0.0)
@@ -188,22 +180,17 @@ impl VertexDescent {
 
 impl PlanStep for VertexDescent {
     fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState) -> bool {
-        let nothing = Sketch::Values(Vec::new());
-        let mut descent = Descent::resume(
-            problem.similarity,
-            state.plan.clone(),
-            std::mem::replace(&mut state.direct, nothing),
-            state.transposed.take(),
-        );
+        let nothing = Products { direct: Sketch::Values(Vec::new()), transposed: None };
+        let products = std::mem::replace(&mut state.products, nothing);
+        let mut descent = Descent::new(problem.similarity, state.plan.clone(), products);
         let mut criterion = FixedTarget::new(problem, &state.summary.weights);
         let moves = descent.sweep(&mut criterion, &mut self.rng, |_, _| ());
-        (state.direct, state.transposed) = (descent.direct, descent.transposed);
+        state.products = descent.products;
         if moves == 0 {
             return false;
         }
         state.plan = descent.plan;
-        state.summary.mass = problem.similarity.plan_mass(&state.plan, &state.direct);
-        state.summary.weights = state.plan.weights();
+        state.summary = PlanSummary::new(problem.similarity, &state.plan, &state.products);
         state.enter(problem);
         true
     }

@@ -8,7 +8,7 @@ const CHUNK: usize = 16;
 
 /// Room beyond k: the larger, the rarer the selections; the smaller, the tighter the threshold.
 fn room(k: usize, references: usize) -> usize {
-    (4 * k + 192).min(references) + CHUNK
+    (2 * k + 256).min(references) + CHUNK
 }
 
 /// Candidates of one query, as integers that sort by (v, reference).
@@ -117,6 +117,13 @@ impl Query<'_> {
             self.compact(candidates);
         }
         candidates.threshold
+    }
+
+    /// Drops what cannot be among the k nearest, so that little is left to measure and to sort.
+    pub(super) fn narrow(&self, candidates: &mut Candidates) {
+        if candidates.len > self.k {
+            self.compact(candidates);
+        }
     }
 
     /// Drops what cannot be among the k nearest.

@@ -90,6 +90,7 @@ fn search(queries: &Points<'_>, references: &Points<'_>, k: usize, own: Own) -> 
             }
             for (row, out) in out.chunks_exact_mut(k).enumerate() {
                 let query = query(row);
+                query.narrow(&mut tile.candidates_mut()[row]);
                 vectorized(
                     #[inline(always)]
                     || nearest(&query, tile.candidates(row), measured, out),

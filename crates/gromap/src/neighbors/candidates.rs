@@ -8,15 +8,17 @@ const CHUNK: usize = 16;
 
 /// Room beyond k: the larger, the rarer the selections; the smaller, the tighter the threshold.
 fn room(k: usize, references: usize) -> usize {
-    (2 * k + 256).min(references) + CHUNK
+    (4 * k + 192).min(references) + CHUNK
 }
 
 /// Candidates of one query, as integers that sort by (v, reference).
 pub(super) struct Candidates {
     keys: Vec<u64>,
     len: usize,
-    /// A reference with a larger v is not among the nearest.
+    /// References with a larger v are not looked at.
     threshold: f32,
+    /// The threshold at the start, which may have been a guess.
+    limit: f32,
 }
 
 /// Order-preserving bits of any float but NaN.
@@ -36,13 +38,14 @@ fn value_of(key: u64) -> f32 {
 impl Candidates {
     /// Room for the `k` nearest of `references`.
     pub(super) fn new(k: usize, references: usize) -> Self {
-        Self { keys: vec![0; room(k, references)], len: 0, threshold: f32::MAX }
+        Self { keys: vec![0; room(k, references)], len: 0, threshold: f32::MAX, limit: f32::MAX }
     }
 
     /// Forgets everything; only v up to `threshold` will be looked at.
     pub(super) fn restart(&mut self, threshold: f32) {
         self.len = 0;
         self.threshold = threshold;
+        self.limit = threshold;
     }
 
     /// Appends the values up to `threshold`; there must be room for all of them.
@@ -114,28 +117,28 @@ impl Query<'_> {
     #[inline(always)]
     fn make_room(&self, candidates: &mut Candidates) -> f32 {
         if candidates.len + CHUNK > candidates.keys.len() {
-            self.compact(candidates);
+            let _ = self.compact(candidates);
         }
         candidates.threshold
     }
 
-    /// Drops what cannot be among the k nearest, so that little is left to measure and to sort.
-    pub(super) fn narrow(&self, candidates: &mut Candidates) {
-        if candidates.len > self.k {
-            self.compact(candidates);
-        }
+    /// Drops what cannot be among the k nearest, so that little is left to measure and to sort. False
+    /// if the threshold at the start was too low to be sure that all of them are here.
+    pub(super) fn narrow(&self, candidates: &mut Candidates) -> bool {
+        candidates.len >= self.k && self.compact(candidates)
     }
 
-    /// Drops what cannot be among the k nearest.
+    /// Drops what cannot be among the k nearest; whether nothing nearer can have been missed.
     #[cold]
     #[inline(never)]
-    fn compact(&self, candidates: &mut Candidates) {
+    fn compact(&self, candidates: &mut Candidates) -> bool {
         let room = candidates.keys.len();
         let keys = &mut candidates.keys[..candidates.len];
         let (nearest, kth, _) = keys.select_nth_unstable(self.k - 1);
         let farthest = |key: &u64| value_of(*key) + 2.0 * self.references.slack(*key as u32 as usize);
         let reach = nearest.iter().map(farthest).fold(farthest(kth), f32::max);
-        let threshold = (reach + 2.0 * self.queries.slack(self.i)).min(candidates.threshold);
+        let reach = reach + 2.0 * self.queries.slack(self.i);
+        let threshold = reach.min(candidates.threshold);
         candidates.threshold = threshold;
         let mut len = 0;
         for at in 0..candidates.len {
@@ -145,19 +148,31 @@ impl Query<'_> {
         candidates.len = len;
         // Too many lie too close together for the fast arithmetic to tell (duplicates, above all).
         if len > self.k + (room - self.k) / 2 {
-            self.measure_and_keep(candidates);
+            return self.measure_and_keep(candidates) <= candidates.limit;
         }
+        reach <= candidates.limit
     }
 
-    /// Measures all candidates and keeps the k nearest.
-    fn measure_and_keep(&self, candidates: &mut Candidates) {
+    /// Measures all candidates and keeps the k nearest; the v that a nearer one would not exceed.
+    fn measure_and_keep(&self, candidates: &mut Candidates) -> f32 {
         let mut measured: Vec<(u64, u64)> =
             candidates.keys[..candidates.len].iter().map(|&k| (self.measured(k as u32), k)).collect();
         measured.select_nth_unstable(self.k - 1);
         let farthest = distance_of(measured[self.k - 1].0);
         candidates.keys.iter_mut().zip(&measured[..self.k]).for_each(|(slot, &(_, key))| *slot = key);
         candidates.len = self.k;
-        candidates.threshold = candidates.threshold.min(self.queries.threshold(self.i, farthest));
+        let reach = self.queries.threshold(self.i, farthest);
+        candidates.threshold = candidates.threshold.min(reach);
+        reach
+    }
+
+    /// Reads a number from every cache line of the references' rows. These reads do not wait for one
+    /// another, as those of one measurement after another would.
+    #[inline(always)]
+    pub(super) fn touch(&self, references: impl Iterator<Item = u32>) {
+        const LINE: usize = 16;
+        let lines = |j: u32| self.references.measured_row(j as usize).iter().step_by(LINE);
+        std::hint::black_box(references.flat_map(lines).sum::<f32>());
     }
 
     /// The key of a reference by its measured distance.

@@ -5,6 +5,8 @@
 //! thread, near the peak of the machine; threads share out the blocks of queries, and no query
 //! knows of another, so the result does not depend on how they are shared.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::candidates::{Candidates, Query};
@@ -73,29 +75,28 @@ enum Own {
 
 fn search(queries: &Points<'_>, references: &Points<'_>, k: usize, own: Own) -> Result<Neighbors> {
     let mut keys = vec![0; queries.len() * k];
+    let guess = Guess::new(references, k);
     keys.par_chunks_mut(QUERIES * k).enumerate().try_for_each_init(
         || (Tile::new(k, references.len()), Vec::new()),
-        |(tile, measured), (block, out)| {
+        |(tile, room), (block, out)| {
             let rows = block * QUERIES..block * QUERIES + out.len() / k;
-            let query = |row: usize| Query { queries, references, i: rows.start + row, k };
-            tile.candidates_mut().iter_mut().for_each(|candidates| candidates.restart(f32::MAX));
-            for first in (0..references.len()).step_by(REFERENCES) {
-                let columns = first..(first + REFERENCES).min(references.len());
-                tile.rank(queries, queries.working(rows.clone()), references.working(columns.clone()));
-                if own == Own::Excluded {
-                    let both = rows.start.max(first)..rows.end.min(columns.end);
-                    both.for_each(|i| tile.hide(i - rows.start, i - first));
-                }
-                tile.offer(&references.shift()[columns], query, |at| (first + at) as u32);
+            let pass = Pass { queries, references, k, own };
+            match &guess {
+                Some(guess) => guess.restart(tile, queries, rows.clone(), room),
+                None => tile.candidates_mut().iter_mut().for_each(|candidates| candidates.restart(f32::MAX)),
             }
+            pass.scan(tile, rows.clone());
+            let mut missed = Vec::new();
             for (row, out) in out.chunks_exact_mut(k).enumerate() {
-                let query = query(row);
-                query.narrow(&mut tile.candidates_mut()[row]);
-                vectorized(
-                    #[inline(always)]
-                    || nearest(&query, tile.candidates(row), measured, out),
-                );
-                check_farthest(&query, out[k - 1])?;
+                if !pass.write(tile, row, rows.start + row, out)? {
+                    missed.push(row);
+                }
+            }
+            for row in missed {
+                let i = rows.start + row;
+                tile.candidates_mut()[0].restart(f32::MAX);
+                pass.scan(tile, i..i + 1);
+                pass.write(tile, 0, i, &mut out[row * k..(row + 1) * k])?;
             }
             Ok(())
         },
@@ -103,10 +104,93 @@ fn search(queries: &Points<'_>, references: &Points<'_>, k: usize, own: Own) -> 
     Ok(Neighbors::from_keys(k, &keys))
 }
 
+/// What a block of queries is compared with.
+struct Pass<'a> {
+    queries: &'a Points<'a>,
+    references: &'a Points<'a>,
+    k: usize,
+    own: Own,
+}
+
+impl Pass<'_> {
+    fn query(&self, i: usize) -> Query<'_> {
+        Query { queries: self.queries, references: self.references, i, k: self.k }
+    }
+
+    /// Offers every reference to the candidates of the queries `rows`.
+    fn scan(&self, tile: &mut Tile, rows: Range<usize>) {
+        let references = self.references;
+        for first in (0..references.len()).step_by(REFERENCES) {
+            let columns = first..(first + REFERENCES).min(references.len());
+            tile.rank(self.queries, self.queries.working(rows.clone()), references.working(columns.clone()));
+            if self.own == Own::Excluded {
+                let both = rows.start.max(first)..rows.end.min(columns.end);
+                both.for_each(|i| tile.hide(i - rows.start, i - first));
+            }
+            tile.offer(&references.shift()[columns], |row| self.query(rows.start + row), |at| (first + at) as u32);
+        }
+    }
+
+    /// Writes the k nearest of query i, whose candidates are those of `row`; false if some may have
+    /// been missed.
+    fn write(&self, tile: &mut Tile, row: usize, i: usize, out: &mut [u64]) -> Result<bool> {
+        let query = self.query(i);
+        if !query.narrow(&mut tile.candidates_mut()[row]) {
+            return Ok(false);
+        }
+        let mut measured = std::mem::take(&mut tile.measured);
+        vectorized(
+            #[inline(always)]
+            || nearest(&query, tile.candidates(row), &mut measured, out),
+        );
+        tile.measured = measured;
+        check_farthest(&query, out[self.k - 1])?;
+        Ok(true)
+    }
+}
+
+/// A guess, from every few references, of how far the k-th nearest is: most of the others are then
+/// never written down. A guess that was too low is noticed, and the query scanned again.
+struct Guess {
+    working: Vec<f32>,
+    shift: Vec<f32>,
+    /// Which of the sampled references, by v, is taken for the threshold.
+    rank: usize,
+}
+
+impl Guess {
+    /// `None` where there are too few references for a sample to pay.
+    fn new(references: &Points<'_>, k: usize) -> Option<Self> {
+        let stride = references.len() / REFERENCES;
+        let expected = (k * REFERENCES) as f64 / references.len() as f64;
+        // Four standard deviations above the rank that is expected.
+        let rank = (expected + 4.0 * expected.sqrt() + 4.0) as usize;
+        if stride < 4 || 4 * rank > REFERENCES {
+            return None;
+        }
+        let sample = (0..REFERENCES).map(|at| at * stride);
+        let working = sample.clone().flat_map(|j| references.row(j).iter().copied()).collect();
+        Some(Self { working, shift: sample.map(|j| references.shift()[j]).collect(), rank })
+    }
+
+    /// Starts the candidates of the queries `rows` with the threshold that the sample suggests.
+    fn restart(&self, tile: &mut Tile, queries: &Points<'_>, rows: Range<usize>, room: &mut Vec<f32>) {
+        tile.rank(queries, queries.working(rows), &self.working);
+        let Tile { values, candidates, .. } = tile;
+        for (values, candidates) in values.chunks_exact(self.shift.len()).zip(candidates) {
+            room.clear();
+            room.extend(values.iter().zip(&self.shift).map(|(value, shift)| value + shift));
+            let (_, threshold, _) = room.select_nth_unstable_by(self.rank, f32::total_cmp);
+            candidates.restart(*threshold);
+        }
+    }
+}
+
 /// Measures the candidates and writes the k nearest in order.
 #[inline(always)]
 fn nearest(query: &Query<'_>, candidates: &Candidates, measured: &mut Vec<u64>, out: &mut [u64]) {
     measured.clear();
+    query.touch(candidates.references());
     for j in candidates.references() {
         measured.push(query.measured(j));
     }
@@ -126,6 +210,8 @@ pub(super) fn check_farthest(query: &Query<'_>, farthest: u64) -> Result<()> {
 pub(super) struct Tile {
     values: Vec<f32>,
     candidates: Vec<Candidates>,
+    /// Room for measured candidates.
+    measured: Vec<u64>,
     /// Size of the tile at hand.
     rows: usize,
     columns: usize,
@@ -135,7 +221,7 @@ impl Tile {
     /// Room for the candidates of `k` neighbours among `references`.
     pub(super) fn new(k: usize, references: usize) -> Self {
         let candidates = (0..QUERIES).map(|_| Candidates::new(k, references)).collect();
-        Self { values: vec![0.0; QUERIES * REFERENCES], candidates, rows: 0, columns: 0 }
+        Self { values: vec![0.0; QUERIES * REFERENCES], candidates, measured: Vec::new(), rows: 0, columns: 0 }
     }
 
     /// Candidates of a row.

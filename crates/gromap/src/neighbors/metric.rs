@@ -243,6 +243,12 @@ impl<'a> Points<'a> {
         &self.working[i * self.features()..(i + 1) * self.features()]
     }
 
+    /// The row that distances are measured on.
+    #[inline(always)]
+    pub(super) fn measured_row(&self, i: usize) -> &[f32] {
+        self.samples.samples.row(i)
+    }
+
     /// What references add to v.
     pub(super) fn shift(&self) -> &[f32] {
         &self.shift

@@ -24,6 +24,8 @@ mod tests;
 pub use self::descent::Descent;
 pub use self::exact::Exact;
 pub use self::metric::Metric;
+use rayon::prelude::*;
+
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
@@ -92,7 +94,6 @@ impl Neighbors {
     /// # Ok::<(), gromap::Error>(())
     /// ```
     pub fn from_distances<S: Scalar>(distances: &Matrix<'_, S>, k: usize) -> Result<Self> {
-        use rayon::prelude::*;
         let samples = distances.rows();
         check_samples(samples, distances.columns(), k)?;
         Error::check_len("columns of a distance matrix", samples, distances.columns())?;
@@ -117,8 +118,8 @@ impl Neighbors {
 
     /// Rows of sorted keys.
     fn from_keys(k: usize, keys: &[u64]) -> Self {
-        let indices = keys.iter().map(|&key| key as u32).collect();
-        let distances = keys.iter().map(|&key| distance_of(key)).collect();
+        let indices = keys.par_iter().map(|&key| key as u32).collect();
+        let distances = keys.par_iter().map(|&key| distance_of(key)).collect();
         Self { k, indices, distances }
     }
 

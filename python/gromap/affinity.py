@@ -179,7 +179,7 @@ def nearest_neighbors(X, k, metric="sqeuclidean", search="auto", random_state=0)
 
     Returns
     -------
-    indices, distances : ndarrays of shape (N, k)
+    indices, distances : ndarrays of shape (N, k), of 32-bit numbers
         Nearest first, ties by index.
 
     Examples

@@ -218,9 +218,6 @@ pub(crate) fn neighbors<'py>(
     };
     let found = found.map_err(to_python)?;
     let shape = [found.len(), found.k()];
-    let indices: Vec<i64> = found.indices().iter().map(|&i| i64::from(i)).collect();
-    Ok((
-        indices.into_pyarray(py).reshape(shape)?.into_any(),
-        PyArray1::from_slice(py, found.distances()).reshape(shape)?.into_any(),
-    ))
+    let (indices, distances) = found.into_parts();
+    Ok((indices.into_pyarray(py).reshape(shape)?.into_any(), distances.into_pyarray(py).reshape(shape)?.into_any()))
 }

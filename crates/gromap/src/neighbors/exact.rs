@@ -163,8 +163,8 @@ impl Guess {
     fn new(references: &Points<'_>, k: usize) -> Option<Self> {
         let stride = references.len() / REFERENCES;
         let expected = (k * REFERENCES) as f64 / references.len() as f64;
-        // Four standard deviations above the rank that is expected.
-        let rank = (expected + 4.0 * expected.sqrt() + 4.0) as usize;
+        // Three standard deviations above the rank that is expected: one query in hundreds fails.
+        let rank = (expected + 3.0 * expected.sqrt() + 2.0) as usize;
         if stride < 4 || 4 * rank > REFERENCES {
             return None;
         }

@@ -82,8 +82,13 @@ fn sum(x: &[f32], y: &[f32], f: impl Fn(f64, f64) -> f64) -> f64 {
     let (x_groups, x_rest) = x.as_chunks::<8>();
     let (y_groups, y_rest) = y.as_chunks::<8>();
     for (x, y) in x_groups.iter().zip(y_groups) {
+        let (mut wide_x, mut wide_y) = ([0.0; 8], [0.0; 8]);
         for lane in 0..8 {
-            sums[lane] += f(f64::from(x[lane]), f64::from(y[lane]));
+            wide_x[lane] = f64::from(x[lane]);
+            wide_y[lane] = f64::from(y[lane]);
+        }
+        for lane in 0..8 {
+            sums[lane] += f(wide_x[lane], wide_y[lane]);
         }
     }
     let mut total = 0.0;

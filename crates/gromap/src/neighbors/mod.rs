@@ -145,6 +145,11 @@ impl Neighbors {
         (&self.indices[range.clone()], &self.distances[range])
     }
 
+    /// All indices and all distances, row after row.
+    pub fn into_parts(self) -> (Vec<u32>, Vec<f32>) {
+        (self.indices, self.distances)
+    }
+
     /// All indices, row after row.
     pub fn indices(&self) -> &[u32] {
         &self.indices
@@ -159,8 +164,9 @@ impl Neighbors {
 /// Neighbours by the search that suits the number of samples: [`Exact`] up to 100,000, [`Descent`]
 /// from `seed` beyond.
 ///
-/// The two break even near 40,000 samples (MNIST in 50 dimensions, k = 90: 10 s of processor against
-/// 6 at 70,000, an extrapolated 80 against 25 at 200,000). Up to 100,000 an exact answer costs seconds more.
+/// The two break even near 50,000 samples (MNIST in 50 dimensions, k = 90, two threads: 1.4 s against
+/// 1.7 at 40,000, 3.5 against 2.9 at 70,000; `experiments/bench/affinity` measures it). Up to 100,000 an
+/// exact answer costs a few seconds more.
 ///
 /// Distances are searched in single precision, whatever the samples are kept in.
 pub fn nearest_neighbors<S: Scalar>(samples: &Matrix<'_, S>, k: usize, metric: Metric, seed: u64) -> Result<Neighbors> {

@@ -16,11 +16,12 @@ use crate::features::{FeatureCost, Samples, square};
 use crate::loss::Loss;
 use crate::matrix::Matrix;
 use crate::observe::{Observer, Round, StopReason, drive};
-use crate::plan::{Plan, SampleWeights};
+use crate::plan::Plan;
 use crate::similarity::{Definiteness, Similarity};
 use crate::solver::{Settings, Solver, check_alpha, check_start};
 use crate::transport::vertex::{Descent, FeatureTerm, FreeSummary, FreeTarget};
 use crate::transport::{PlanSummary, Products, TransportProblem, TransportState};
+use crate::weights::SampleWeights;
 
 /// One input of a barycenter: a similarity and what comes with it.
 #[derive(Clone)]

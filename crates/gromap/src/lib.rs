@@ -39,6 +39,7 @@ mod solver;
 mod srgw;
 mod transport;
 mod vector;
+mod weights;
 
 pub use barycenter::{Barycenter, FittedBarycenter, Input};
 pub use error::{Error, Result};
@@ -47,7 +48,7 @@ pub use loss::Loss;
 pub use matrix::Matrix;
 pub use neighbors::{Descent, Exact, Metric, NeighborSearch, Neighbors, nearest_neighbors};
 pub use observe::{Event, Flow, Observer, StopReason, Stopping};
-pub use plan::{Columns, Plan, PlanRow, SampleWeights};
+pub use plan::{Columns, Plan, PlanRow};
 pub use preprocessing::{Pca, Scaler};
 pub use scalar::Scalar;
 pub use similarity::{
@@ -58,3 +59,4 @@ pub use srgw::{Scale, Srgw, Transport};
 pub use transport::{
     ConditionalGradient, MirrorDescent, PlanStep, PlanSummary, TransportProblem, TransportState, VertexDescent,
 };
+pub use weights::SampleWeights;

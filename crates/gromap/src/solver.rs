@@ -2,8 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::observe::Stopping;
-use crate::plan::{Plan, SampleWeights};
+use crate::plan::Plan;
 use crate::transport::{ConditionalGradient, MirrorDescent, PlanStep, VertexDescent};
+use crate::weights::SampleWeights;
 
 /// How the plan is improved.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -5,10 +5,11 @@ use crate::features::{FeatureCost, Samples};
 use crate::loss::Loss;
 use crate::matrix::Matrix;
 use crate::observe::{Observer, Round, StopReason, drive};
-use crate::plan::{Plan, SampleWeights};
+use crate::plan::Plan;
 use crate::similarity::{Similarity, WeightedSum};
 use crate::solver::{Settings, check_alpha, check_start};
 use crate::transport::{TransportProblem, TransportState};
+use crate::weights::SampleWeights;
 
 /// Semi-relaxed Gromov-Wasserstein transport to a given target.
 ///

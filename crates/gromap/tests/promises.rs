@@ -137,6 +137,48 @@ proptest! {
 }
 
 #[test]
+fn several_inputs_share_a_target_and_the_loss_is_theirs() {
+    let n = 3;
+    for loss in LOSSES {
+        for (solver, alpha) in solvers().into_iter().flat_map(|solver| [(solver, 1.0), (solver, 0.4)]) {
+            let (first, second) = (factor(1, 30, 4), factor(2, 22, 4));
+            let gram_first = Dense::new(gram(&first)).unwrap();
+            let low_rank = LowRank::new(second.clone(), factor(3, 22, 4)).unwrap(); // not symmetric
+            let inputs = vec![
+                Input::new(&gram_first).features(first.clone()),
+                Input::new(&low_rank).features(second.clone()).share(3.0),
+            ];
+            let problem = Barycenter::new(inputs, n).loss(loss).alpha(alpha).settings(settings(solver, 5));
+            let found = problem.solve().unwrap();
+            assert!(found.history.windows(2).all(|pair| pair[1] <= pair[0]), "{loss} {solver:?} {alpha}");
+            // The same plans against the learnt target and features, one input at a time.
+            let target = Matrix::from_fn(n, n, |k, l| found.target[(k, l)].clamp(1e-300, 1.0 - 1e-16));
+            let features = found.features.clone().unwrap();
+            let parts = [(0.25, &gram_first as &dyn Similarity, first), (0.75, &low_rank as &dyn Similarity, second)];
+            let again: f64 = parts
+                .into_iter()
+                .zip(&found.plans)
+                .map(|((share, similarity, samples), plan)| {
+                    let none = Stopping { max_rounds: 0, ..Stopping::default() };
+                    let settings = Settings { stopping: none, ..Settings::default() };
+                    let fixed = Srgw::new(similarity, target.clone()).loss(loss).start(plan.clone());
+                    share * fixed.features(samples, features.clone(), alpha).settings(settings).solve().unwrap().loss
+                })
+                .sum();
+            // A low-rank similarity leaves the constant of KL and BCE out, here as there; the total
+            // says so and leaves out that of the others too.
+            let constant = if found.loss_is_complete {
+                0.0
+            } else {
+                let weights = SampleWeights::uniform(30).unwrap();
+                alpha * 0.25 * gram_first.constant(loss, &weights).unwrap()
+            };
+            assert!((found.loss + constant - again).abs() < 1e-9, "{loss} {solver:?} {alpha}: {} {again}", found.loss);
+        }
+    }
+}
+
+#[test]
 fn the_number_of_threads_leaves_no_trace() {
     let samples = 2500; // three blocks of rows
     let run = |threads: usize| {

@@ -4,8 +4,9 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::matrix::Matrix;
-use crate::plan::{Plan, SampleWeights};
+use crate::plan::Plan;
 use crate::similarity::{Side, Similarity};
+use crate::weights::SampleWeights;
 
 /// 0, 1, 2, … on a line.
 pub(crate) fn line(samples: usize) -> Matrix<'static, f32> {

@@ -7,8 +7,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::vertex::{Descent, FeatureTerm, FixedTarget, FreeSummary, FreeTarget};
 use super::*;
 use crate::features::Samples;
-use crate::plan::SampleWeights;
 use crate::similarity::tests::{Case, as_matrix, cases, uneven_weights};
+use crate::weights::SampleWeights;
 
 const LOSSES: [Loss; 3] = [Loss::Square, Loss::Kl, Loss::BinaryCrossEntropy];
 const SAMPLES: usize = 9;

@@ -1,0 +1,56 @@
+//! The weights h of the samples: what a sample counts for, and so what a row of a plan sums to.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+
+/// Weights of the samples: finite, not negative, sum 1. Cheap to clone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampleWeights(Arc<[f64]>);
+
+impl SampleWeights {
+    /// 1/N each.
+    pub fn uniform(samples: usize) -> Result<Self> {
+        if samples == 0 {
+            return Err(Error::parameter("number of samples", 0.0, "at least 1"));
+        }
+        Ok(Self(vec![1.0 / samples as f64; samples].into()))
+    }
+
+    /// Checks the weights and scales them to sum 1.
+    pub fn new(weights: &[f64]) -> Result<Self> {
+        if let Some(index) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+            return Err(Error::Weight { index, value: weights[index] });
+        }
+        // Scaling by the largest first keeps the sum of huge weights finite.
+        let largest = weights.iter().copied().fold(0.0, f64::max);
+        if largest == 0.0 {
+            return Err(Error::NoWeight);
+        }
+        let sum: f64 = weights.iter().map(|w| w / largest).sum();
+        Ok(Self(weights.iter().map(|w| w / largest / sum).collect()))
+    }
+}
+
+impl std::ops::Deref for SampleWeights {
+    type Target = [f64];
+    #[inline]
+    fn deref(&self) -> &[f64] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_weights_are_refused() {
+        assert_eq!(SampleWeights::new(&[1.0, -2.0]), Err(Error::Weight { index: 1, value: -2.0 }));
+        assert!(matches!(SampleWeights::new(&[f64::NAN]), Err(Error::Weight { index: 0, .. })));
+        assert_eq!(SampleWeights::new(&[0.0, 0.0]), Err(Error::NoWeight));
+        assert_eq!(SampleWeights::new(&[]), Err(Error::NoWeight));
+        assert!(SampleWeights::uniform(0).is_err());
+        assert_eq!(&*SampleWeights::new(&[1e308, 1e308]).unwrap(), &[0.5, 0.5]);
+    }
+}

@@ -169,6 +169,24 @@ fn samples_as_small_or_large_as_f32_allows_are_measured() {
 }
 
 #[test]
+fn a_guess_that_is_too_low_is_noticed() {
+    // Enough samples for a guess, on coordinates whose distances are exact. In the first, all are as
+    // far from sample 0, so that rounding alone would decide who is within the guess; in the second,
+    // those that the guess is made from lie closer together than the rest.
+    let signs = grid(8, 5000, 16, 2);
+    let shell = Matrix::from_fn(5000, 16, |i, j| if i == 0 { 0.0 } else { 8.0 * signs[(i, j)] - 3.0 });
+    let fine = grid(9, 5000, 3, 40);
+    let lopsided = Matrix::from_fn(5000, 3, |i, j| fine[(i, j)] + if i % 4 == 0 { 0.0 } else { 4000.0 });
+    for samples in [shell, lopsided] {
+        let neighbors = Exact.search(&samples, 15, Metric::SquaredEuclidean).unwrap();
+        for i in [0, 1, 4, 400, 4999] {
+            let expected = plain_row(&samples, samples.row(i), Some(i), 15, Metric::SquaredEuclidean);
+            assert_eq!(found_row(&neighbors, i), expected, "row {i}");
+        }
+    }
+}
+
+#[test]
 fn threads_change_no_byte() {
     let samples = clouds(7, 1500, 12, 0.0);
     let searches: [(&dyn NeighborSearch, Matrix<'_, f32>); 2] =

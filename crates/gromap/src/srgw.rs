@@ -145,6 +145,7 @@ impl<'a> Srgw<'a> {
         let features = self
             .features
             .as_ref()
+            .filter(|_| self.alpha < 1.0)
             .map(|(samples, prototypes)| FeatureCost::new(samples, prototypes.view(), 1.0 - self.alpha));
         let problem = TransportProblem::new(similarity, &self.target, self.loss, self.alpha, constant.unwrap_or(0.0))
             .with_features(features);

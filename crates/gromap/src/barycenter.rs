@@ -18,7 +18,7 @@ use crate::matrix::Matrix;
 use crate::observe::{Observer, Round, StopReason, drive};
 use crate::plan::Plan;
 use crate::similarity::{Definiteness, Similarity};
-use crate::solver::{Settings, Solver, check_alpha, check_start};
+use crate::solver::{Settings, Solver, check_alpha};
 use crate::transport::vertex::{Descent, FeatureTerm, FreeSummary, FreeTarget};
 use crate::transport::{PlanSummary, Products, TransportProblem, TransportState};
 use crate::weights::SampleWeights;
@@ -178,16 +178,8 @@ impl<'a> Barycenter<'a> {
 
     fn starts(&self) -> Result<Vec<Plan>> {
         let start = |(index, input): (usize, &Input<'_>)| {
-            let weights = match &input.sample_weights {
-                Some(weights) => weights.clone(),
-                None => SampleWeights::uniform(input.similarity.len())?,
-            };
-            let plan = match &input.start {
-                Some(plan) => plan.clone(),
-                None => self.settings.start(self.prototypes, weights.clone(), index as u64)?,
-            };
-            check_start(&plan, self.prototypes, &weights)?;
-            Ok(plan)
+            let size = (input.similarity.len(), self.prototypes);
+            self.settings.start(input.start.as_ref(), input.sample_weights.as_ref(), size, index as u64)
         };
         self.inputs.iter().enumerate().map(start).collect()
     }

@@ -97,21 +97,6 @@ pub(crate) fn square(x: &[f64]) -> f64 {
     x.iter().map(|v| v * v).sum()
 }
 
-/// x·y, in eight interleaved sums.
-#[inline(always)]
-pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (x_groups, x_rest) = x.as_chunks::<8>();
-    let (y_groups, y_rest) = y.as_chunks::<8>();
-    for (a, b) in x_groups.iter().zip(y_groups) {
-        for lane in 0..8 {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    let rest: f64 = x_rest.iter().zip(y_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f64>() + rest
-}
-
 /// β·‖x_i − f_k‖² for given prototype features f.
 #[derive(Debug, Clone)]
 pub(crate) struct FeatureCost<'a> {

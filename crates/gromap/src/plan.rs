@@ -255,11 +255,17 @@ impl Plan {
         })
     }
 
+    /// The samples that these labels would move, and where to.
+    pub(crate) fn moved_by<'a>(&'a self, labels: &'a [u32]) -> impl Iterator<Item = (usize, u32)> + Clone + 'a {
+        let labels = labels.iter().copied().enumerate();
+        labels.filter(|&(i, label)| self.row(i).prototypes != [label])
+    }
+
     /// What to add to this plan to reach the labels of another, by prototypes.
     pub(crate) fn changes_to(&self, labels: &[u32]) -> Columns {
         Columns::new(self.prototypes, || {
-            let changed = labels.iter().enumerate().filter(|&(i, label)| self.row(i).prototypes != [*label]);
-            changed.flat_map(|(i, &label)| self.row(i).moved_to(label).map(move |(k, mass)| (i, k, mass)))
+            let moved = self.moved_by(labels);
+            moved.flat_map(|(i, label)| self.row(i).moved_to(label).map(move |(k, mass)| (i, k, mass)))
         })
     }
 

@@ -73,18 +73,33 @@ impl Settings {
         }
     }
 
-    /// The random start that suits the solver: hard for vertices, the paper's soft rows otherwise.
-    pub(crate) fn start(&self, prototypes: usize, weights: SampleWeights, input: u64) -> Result<Plan> {
+    /// Where input number `input` starts: the given plan, if it fits, or a random one that suits the
+    /// solver: hard for vertices, the paper's soft rows otherwise. Weights are uniform unless given.
+    pub(crate) fn start(
+        &self,
+        given: Option<&Plan>,
+        weights: Option<&SampleWeights>,
+        (samples, prototypes): (usize, usize),
+        input: u64,
+    ) -> Result<Plan> {
+        let weights = match weights {
+            Some(weights) => weights.clone(),
+            None => SampleWeights::uniform(samples)?,
+        };
         let seed = self.seed.wrapping_add(input);
-        match self.solver {
-            Solver::Vertex => Plan::random_labels(prototypes, weights, seed),
-            _ => Plan::random(prototypes, weights, seed),
+        match (given, self.solver) {
+            (Some(plan), _) => {
+                check_start(plan, prototypes, &weights)?;
+                Ok(plan.clone())
+            }
+            (None, Solver::Vertex) => Plan::random_labels(prototypes, weights, seed),
+            (None, _) => Plan::random(prototypes, weights, seed),
         }
     }
 }
 
 /// Checks a given start against what it must fit.
-pub(crate) fn check_start(plan: &Plan, prototypes: usize, weights: &SampleWeights) -> Result<()> {
+fn check_start(plan: &Plan, prototypes: usize, weights: &SampleWeights) -> Result<()> {
     Error::check_len("rows of the starting plan", weights.len(), plan.len())?;
     Error::check_len("columns of the starting plan", prototypes, plan.prototypes())?;
     if let Some(row) = (0..plan.len()).find(|&i| (plan.sample_weights()[i] - weights[i]).abs() > 1e-12) {

@@ -7,7 +7,7 @@ use crate::matrix::Matrix;
 use crate::observe::{Observer, Round, StopReason, drive};
 use crate::plan::Plan;
 use crate::similarity::{Similarity, WeightedSum};
-use crate::solver::{Settings, check_alpha, check_start};
+use crate::solver::{Settings, check_alpha};
 use crate::transport::{TransportProblem, TransportState};
 use crate::weights::SampleWeights;
 
@@ -132,16 +132,9 @@ impl<'a> Srgw<'a> {
         let factor = self.check()?;
         let scaled = WeightedSum::new(vec![(factor, self.similarity)])?;
         let similarity: &dyn Similarity = if factor == 1.0 { self.similarity } else { &scaled };
-        let weights = match &self.sample_weights {
-            Some(weights) => weights.clone(),
-            None => SampleWeights::uniform(similarity.len())?,
-        };
-        let start = match &self.start {
-            Some(plan) => plan.clone(),
-            None => self.settings.start(self.target.rows(), weights.clone(), 0)?,
-        };
-        check_start(&start, self.target.rows(), &weights)?;
-        let constant = similarity.constant(self.loss, &weights);
+        let size = (similarity.len(), self.target.rows());
+        let start = self.settings.start(self.start.as_ref(), self.sample_weights.as_ref(), size, 0)?;
+        let constant = similarity.constant(self.loss, start.sample_weights());
         let features = self
             .features
             .as_ref()

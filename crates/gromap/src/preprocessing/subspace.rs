@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
 use crate::similarity::sum_in_order;
-use crate::vector::vectorized;
+use crate::vector::{dot, vectorized};
 
 /// Rounds at most; images need about ten.
 const MAX_ROUNDS: usize = 60;
@@ -153,18 +153,4 @@ fn subtract_projection(row: &mut [f64], direction: &[f64]) {
     for (v, d) in row.iter_mut().zip(direction) {
         *v -= along * d;
     }
-}
-
-/// ⟨x, y⟩ in eight interleaved sums, which the compiler turns into vectors.
-#[inline(always)]
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (x_groups, x_rest) = x.as_chunks::<8>();
-    let (y_groups, y_rest) = y.as_chunks::<8>();
-    for (x, y) in x_groups.iter().zip(y_groups) {
-        for lane in 0..8 {
-            sums[lane] += x[lane] * y[lane];
-        }
-    }
-    sums.iter().sum::<f64>() + x_rest.iter().zip(y_rest).map(|(x, y)| x * y).sum::<f64>()
 }

@@ -159,12 +159,11 @@ impl<S: Scalar> Similarity for LowRank<'_, S> {
 
     /// Once many samples change, gathering all of them in parallel is faster.
     fn reassign_all(&self, sketch: &mut Sketch, side: Side, before: &Plan, after: &[u32]) {
-        let changed = |&(i, to): &(usize, &u32)| before.row(i).prototypes != [*to];
-        let changes = after.iter().enumerate().filter(changed);
-        if changes.clone().count() > self.len() / 4 {
+        let moved = before.moved_by(after);
+        if moved.clone().count() > self.len() / 4 {
             *sketch = self.sketch(&before.relabelled(after), side);
         } else {
-            changes.for_each(|(i, &to)| self.reassign(sketch, side, i, before.row(i), to));
+            moved.for_each(|(i, to)| self.reassign(sketch, side, i, before.row(i), to));
         }
     }
 

@@ -175,11 +175,8 @@ pub trait Similarity: Send + Sync {
 
     /// Follows a change from one hard plan to another.
     fn reassign_all(&self, sketch: &mut Sketch, side: Side, before: &Plan, after: &[u32]) {
-        for (i, &to) in after.iter().enumerate() {
-            let from = before.row(i);
-            if from.prototypes != [to] {
-                self.reassign(sketch, side, i, from, to);
-            }
+        for (i, to) in before.moved_by(after) {
+            self.reassign(sketch, side, i, before.row(i), to);
         }
     }
 

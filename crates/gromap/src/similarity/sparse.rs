@@ -288,12 +288,11 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
 
     /// Once many samples change, their labels alone are the cheaper sketch.
     fn reassign_all(&self, sketch: &mut Sketch, side: Side, before: &Plan, after: &[u32]) {
-        let changed = |&(i, to): &(usize, &u32)| before.row(i).prototypes != [*to];
-        let changes = after.iter().enumerate().filter(changed);
-        if changes.clone().count() > self.len() / 8 {
+        let moved = before.moved_by(after);
+        if moved.clone().count() > self.len() / 8 {
             *sketch = Sketch::Plan(before.relabelled(after));
         } else {
-            changes.for_each(|(i, &to)| self.reassign(sketch, side, i, before.row(i), to));
+            moved.for_each(|(i, to)| self.reassign(sketch, side, i, before.row(i), to));
         }
     }
 }

@@ -44,16 +44,6 @@ impl PlanSummary {
     pub(crate) fn new(similarity: &dyn Similarity, plan: &Plan, products: &Products) -> Self {
         Self { mass: similarity.plan_mass(plan, &products.direct), weights: plan.weights() }
     }
-
-    /// The best target for this plan, M ⊘ qqᵀ (the same for all three losses), zero where a
-    /// prototype is not used.
-    pub fn best_target(&self) -> Matrix<'static> {
-        let n = self.weights.len();
-        Matrix::from_fn(n, n, |k, l| {
-            let pairs = self.weights[k] * self.weights[l];
-            if pairs > 0.0 { self.mass[(k, l)] / pairs } else { 0.0 }
-        })
-    }
 }
 
 /// A similarity, a target and a loss: everything but the plan.

@@ -5,8 +5,9 @@
 //! products x·S.
 
 use super::Visitor;
-use crate::features::{Samples, dot, square};
+use crate::features::{Samples, square};
 use crate::matrix::Matrix;
+use crate::vector::dot;
 
 pub(crate) struct FeatureTerm<'a> {
     samples: &'a Samples<'a>,

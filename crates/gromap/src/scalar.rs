@@ -13,6 +13,8 @@ pub trait Scalar: faer::traits::RealField + Copy + PartialOrd + Default + 'stati
     fn from_f64(value: f64) -> Self;
     /// The same numbers in single precision, copied only if they are not.
     fn single(values: &[Self]) -> Cow<'_, [f32]>;
+    /// The same numbers in double precision, copied only if they are not.
+    fn double(values: &[Self]) -> Cow<'_, [f64]>;
 }
 
 impl Scalar for f32 {
@@ -28,6 +30,9 @@ impl Scalar for f32 {
     fn single(values: &[Self]) -> Cow<'_, [f32]> {
         Cow::Borrowed(values)
     }
+    fn double(values: &[Self]) -> Cow<'_, [f64]> {
+        values.iter().map(|&value| f64::from(value)).collect()
+    }
 }
 
 impl Scalar for f64 {
@@ -42,6 +47,9 @@ impl Scalar for f64 {
     }
     fn single(values: &[Self]) -> Cow<'_, [f32]> {
         values.iter().map(|&value| value as f32).collect()
+    }
+    fn double(values: &[Self]) -> Cow<'_, [f64]> {
+        Cow::Borrowed(values)
     }
 }
 

@@ -27,6 +27,11 @@ const STREAMS: usize = 8;
 /// reach 58% of the speed of a plain read, 1024 84%, 4096 95%.
 const TILE: usize = 4 * BLOCK;
 
+/// Rows of C multiplied by a thin matrix at once: widened, a few thousand samples' worth of them
+/// stay in the second cache. Measured in `f64`, N = 10,000: the product with 1 to 16 columns takes
+/// 29 to 49 ms on two threads, where a plain read takes 15 to 33.
+const THIN_ROWS: usize = 32;
+
 /// Entries per row of a plan beyond which a matrix product beats adding rows.
 const SOFT_ENTRIES: usize = 3;
 
@@ -147,6 +152,25 @@ impl<S: Scalar> Similarity for Dense<'_, S> {
                 row[k] = *sum;
             }
         }
+    }
+
+    fn times(&self, x: &Matrix<'_>, side: Side) -> Matrix<'static> {
+        // What a row of the product needs is what its sample would add to the other side's.
+        let (source, samples, columns) = (self.source(side.other()), self.len(), x.columns());
+        let mut product = Matrix::zeros(samples, columns);
+        let pieces = product.values_mut().par_chunks_mut(THIN_ROWS * columns.max(1));
+        pieces.zip(source.values().par_chunks(THIN_ROWS * samples)).for_each(|(out, rows)| {
+            let height = rows.len() / samples;
+            matmul(
+                MatMut::from_row_major_slice_mut(out, height, columns),
+                Accum::Replace,
+                MatRef::from_row_major_slice(&S::double(rows), height, samples),
+                x.as_faer(),
+                1.0,
+                Par::Seq,
+            );
+        });
+        product
     }
 
     fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32) {

@@ -9,7 +9,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::{Bounds, Definiteness, Extreme, Side, Similarity, Sketch, blocks, sum_in_order};
+use super::{BLOCK, Bounds, Definiteness, Extreme, Side, Similarity, Sketch, blocks, sum_in_order};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::matrix::Matrix;
@@ -97,6 +97,26 @@ fn compress<S: Scalar>(factor: &Matrix<'_, S>, plan: &Plan) -> Vec<f64> {
     sum_in_order(partial)
 }
 
+/// XᵀB by columns of X, b×r.
+fn compress_columns<S: Scalar>(factor: &Matrix<'_, S>, x: &Matrix<'_>) -> Vec<f64> {
+    let (r, b) = (factor.columns(), x.columns());
+    let partial = blocks(factor.rows())
+        .map(|rows| {
+            let mut sums = vec![0.0; b * r];
+            matmul(
+                MatMut::from_row_major_slice_mut(&mut sums, b, r),
+                Accum::Replace,
+                x.as_faer().subrows(rows.start, rows.len()).transpose(),
+                MatRef::from_row_major_slice(&S::double(&factor.values()[rows.start * r..rows.end * r]), rows.len(), r),
+                1.0,
+                Par::Seq,
+            );
+            sums
+        })
+        .collect();
+    sum_in_order(partial)
+}
+
 impl<S: Scalar> Similarity for LowRank<'_, S> {
     fn len(&self) -> usize {
         self.left.rows()
@@ -145,6 +165,15 @@ impl<S: Scalar> Similarity for LowRank<'_, S> {
         let (left, r) = (self.factors(side).0, self.rank());
         let rows = &left.values()[rows.start * r..rows.end * r];
         pulp::Arch::new().dispatch(ThinProduct { rows, compressed, rank: r, out });
+    }
+
+    fn times(&self, x: &Matrix<'_>, side: Side) -> Matrix<'static> {
+        let (samples, columns) = (self.len(), x.columns());
+        let sketch = Sketch::Values(compress_columns(self.factors(side).1, x));
+        let mut product = Matrix::zeros(samples, columns);
+        let pieces = product.values_mut().par_chunks_mut(BLOCK * columns.max(1));
+        pieces.zip(blocks(samples)).for_each(|(out, rows)| self.product_rows(&sketch, side, rows, out));
+        product
     }
 
     fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32) {
@@ -257,8 +286,8 @@ fn weighted_gram<S: Scalar>(factor: &Matrix<'_, S>, weights: &[f64]) -> Vec<f64>
     let r = factor.columns();
     let mut total = vec![0.0; r * r];
     // Blocks in sequence, bands in parallel: r×r partial sums for every block would be large.
-    for start in (0..factor.rows()).step_by(super::BLOCK) {
-        let height = super::BLOCK.min(factor.rows() - start);
+    for start in (0..factor.rows()).step_by(BLOCK) {
+        let height = BLOCK.min(factor.rows() - start);
         let weighted = Matrix::from_fn(height, r, |i, j| factor[(start + i, j)].to_f64() * weights[start + i].sqrt());
         total.par_chunks_mut(BAND * r).enumerate().for_each(|(band, out)| {
             let (first, rows) = (band * BAND, out.len() / r);

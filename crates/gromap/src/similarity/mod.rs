@@ -2,7 +2,8 @@
 //!
 //! Solvers multiply a similarity by a plan and never index it. The product C·T is kept as a
 //! [`Sketch`]: whatever the operator needs to give rows of C·T, always *linear* in T, so that a
-//! step of a solver updates it instead of multiplying again.
+//! step of a solver updates it instead of multiplying again. Eigenvectors need products with any
+//! thin matrix: [`Similarity::times`].
 //!
 //! | operator | sketch of T | cost for a hard T |
 //! |---|---|---|
@@ -150,6 +151,18 @@ pub trait Similarity: Send + Sync {
     /// Writes the rows of C·T (or Cᵀ·T), one after the other, n numbers each. Solvers ask for
     /// ranges that do not cross a multiple of [`BLOCK`].
     fn product_rows(&self, sketch: &Sketch, side: Side, rows: Range<usize>, out: &mut [f64]);
+
+    /// C·X (or Cᵀ·X) of a thin matrix, a row for each sample: what eigenvectors are found by.
+    ///
+    /// ```
+    /// use gromap::{Dense, Matrix, Side, Similarity};
+    /// let c = Dense::new(Matrix::new(vec![1.0, 2.0, 3.0, 4.0], 2, 2)?)?;
+    /// let x = Matrix::new(vec![1.0, -1.0], 2, 1)?;
+    /// assert_eq!(c.times(&x, Side::Direct).values(), &[-1.0, -1.0]);
+    /// assert_eq!(c.times(&x, Side::Transposed).values(), &[-2.0, -2.0]);
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    fn times(&self, x: &Matrix<'_>, side: Side) -> Matrix<'static>;
 
     /// Puts a sketch into a form that can be blended: numbers, linear in the plan.
     fn materialise(&self, sketch: &mut Sketch, side: Side) {

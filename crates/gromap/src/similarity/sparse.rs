@@ -9,8 +9,16 @@ use rayon::prelude::*;
 use super::{BLOCK, Bounds, Definiteness, Extreme, Side, Similarity, Sketch, blocks};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
+use crate::matrix::Matrix;
 use crate::plan::{Plan, PlanRow};
 use crate::scalar::Scalar;
+use crate::vector::vectorized;
+
+/// Columns of a thin matrix next to each other in a panel.
+const PANEL: usize = 8;
+
+/// Rows of a thin product made together: fewer than a block, for rows differ in length.
+const PIECE: usize = BLOCK / 8;
 
 /// Compressed rows: row i holds `columns[offsets[i]..offsets[i+1]]`, ascending.
 #[derive(Debug, Clone, PartialEq)]
@@ -259,6 +267,27 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
         }
     }
 
+    fn times(&self, x: &Matrix<'_>, side: Side) -> Matrix<'static> {
+        let (matrix, columns, panels) = (self.side(side), x.columns(), panels(x));
+        let mut product = Matrix::zeros(self.len(), columns);
+        let pieces = product.values_mut().par_chunks_mut(PIECE * columns.max(1)).enumerate();
+        pieces.for_each(|(piece, out)| {
+            vectorized(
+                #[inline(always)]
+                || {
+                    for (at, out) in out.chunks_exact_mut(columns).enumerate() {
+                        let (names, values) = matrix.row(piece * PIECE + at);
+                        for (panel, out) in panels.iter().zip(out.chunks_mut(PANEL)) {
+                            let sums = weighted_sum(panel, names, values);
+                            out.copy_from_slice(&sums[..out.len()]);
+                        }
+                    }
+                },
+            );
+        });
+        product
+    }
+
     fn materialise(&self, sketch: &mut Sketch, side: Side) {
         let Sketch::Plan(plan) = &*sketch else { return };
         let n = plan.prototypes();
@@ -295,4 +324,27 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
             moved.for_each(|(i, to)| self.reassign(sketch, side, i, before.row(i), to));
         }
     }
+}
+
+/// The columns of a thin matrix in groups of [`PANEL`], so that their sums stand side by side in
+/// registers.
+fn panels(x: &Matrix<'_>) -> Vec<Vec<[f64; PANEL]>> {
+    let panel = |first: usize| {
+        let entry = |i: usize, lane: usize| x.row(i).get(first + lane).copied().unwrap_or(0.0);
+        (0..x.rows()).map(|i| std::array::from_fn(|lane| entry(i, lane))).collect()
+    };
+    (0..x.columns()).step_by(PANEL).map(panel).collect()
+}
+
+/// Σ value·panel\[name\].
+#[inline(always)]
+fn weighted_sum<S: Scalar>(panel: &[[f64; PANEL]], names: &[u32], values: &[S]) -> [f64; PANEL] {
+    let mut sums = [0.0; PANEL];
+    for (&j, value) in names.iter().zip(values) {
+        let (value, row) = (value.to_f64(), &panel[j as usize]);
+        for lane in 0..PANEL {
+            sums[lane] += value * row[lane];
+        }
+    }
+    sums
 }

@@ -100,6 +100,15 @@ impl Similarity for WeightedSum<'_> {
         }
     }
 
+    fn times(&self, x: &Matrix<'_>, side: Side) -> Matrix<'static> {
+        let mut total = Matrix::zeros(self.len(), x.columns());
+        for (weight, part) in &self.parts {
+            let product = part.times(x, side);
+            total.values_mut().iter_mut().zip(product.values()).for_each(|(sum, value)| *sum += weight * value);
+        }
+        total
+    }
+
     fn materialise(&self, sketch: &mut Sketch, side: Side) {
         let Sketch::Parts(sketches) = sketch else { unreachable!("the sketch of a sum has parts") };
         self.parts.iter().zip(sketches).for_each(|((_, part), sketch)| part.materialise(sketch, side));

@@ -6,6 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
 use crate::error::Error;
+use crate::scalar::Scalar;
 use crate::weights::SampleWeights;
 
 /// An operator and the matrix it stands for, entries in \[0, 1\].
@@ -23,10 +24,17 @@ fn product(a: &Matrix<'_>, b: &Matrix<'_>) -> Matrix<'static> {
     Matrix::from_fn(a.rows(), b.rows(), |i, j| a.row(i).iter().zip(b.row(j)).map(|(x, y)| x * y).sum())
 }
 
-fn sparse_of(matrix: &Matrix<'_>) -> Sparse<'static, f64> {
+/// The numbers that single precision keeps, and the same again in double.
+fn rounded(matrix: &Matrix<'_>) -> (Matrix<'static, f32>, Matrix<'static>) {
+    let single = matrix.single().into_owned();
+    let double = Matrix::from_fn(matrix.rows(), matrix.columns(), |i, j| f64::from(single[(i, j)]));
+    (single, double)
+}
+
+fn sparse_of<S: Scalar>(matrix: &Matrix<'_, S>) -> Sparse<'static, S> {
     let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
     for i in 0..matrix.rows() {
-        for (j, &value) in matrix.row(i).iter().enumerate().filter(|(_, v)| **v != 0.0) {
+        for (j, &value) in matrix.row(i).iter().enumerate().filter(|(_, v)| v.to_f64() != 0.0) {
             columns.push(j as u32);
             values.push(value);
         }
@@ -40,7 +48,12 @@ fn leak<T: Similarity + 'static>(operator: T) -> &'static dyn Similarity {
     Box::leak(Box::new(operator))
 }
 
-/// The table: every operator, symmetric or not.
+/// A·Bᵀ, or A·Aᵀ.
+fn low_rank_of<S: Scalar>(left: Matrix<'static, S>, right: Matrix<'static, S>, symmetric: bool) -> LowRank<'static, S> {
+    if symmetric { LowRank::symmetric(left) } else { LowRank::new(left, right) }.unwrap()
+}
+
+/// The table: every operator, in single and double precision, symmetric or not.
 pub(crate) fn cases(seed: u64, samples: usize, symmetric: bool) -> Vec<Case> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let rank = 3;
@@ -55,16 +68,21 @@ pub(crate) fn cases(seed: u64, samples: usize, symmetric: bool) -> Vec<Case> {
         let (a, b) = if symmetric { (i.min(j), i.max(j)) } else { (i, j) };
         if keep[a * samples + b] { full[(i, j)] } else { 0.0 }
     });
-    let low_rank = if symmetric { LowRank::symmetric(left) } else { LowRank::new(left, right) };
+    let ((single_left, left_kept), (single_right, right_kept)) = (rounded(&left), rounded(&right));
+    let ((single, kept), (single_holes, holes_kept)) = (rounded(&full), rounded(&holes));
+    let of_kept = product(&left_kept, &right_kept);
     let sum = Matrix::from_fn(samples, samples, |i, j| 0.3 * full[(i, j)] + 0.6 * holes[(i, j)]);
     let parts = vec![(0.3, leak(Dense::new(full.clone()).unwrap())), (0.6, leak(sparse_of(&holes)))];
     let case =
         |name, operator: Box<dyn Similarity>, matrix: &Matrix<'static>| Case { name, operator, matrix: matrix.clone() };
     vec![
         case("dense", Box::new(Dense::new(full.clone()).unwrap()), &full),
-        case("low-rank", Box::new(low_rank.unwrap()), &full),
+        case("low-rank", Box::new(low_rank_of(left, right, symmetric)), &full),
         case("sparse, all entries", Box::new(sparse_of(&full)), &full),
         case("sparse", Box::new(sparse_of(&holes)), &holes),
+        case("single dense", Box::new(Dense::new(single).unwrap()), &kept),
+        case("single low-rank", Box::new(low_rank_of(single_left, single_right, symmetric)), &of_kept),
+        case("single sparse", Box::new(sparse_of(&single_holes)), &holes_kept),
         case("sum", Box::new(WeightedSum::new(parts).unwrap()), &sum),
     ]
 }
@@ -121,6 +139,20 @@ proptest! {
             let mass = case.operator.plan_mass(&plan, &sketch);
             let dense = as_matrix(&plan).transposed();
             assert_close(&case, "mass", mass.values(), product(&product(&dense, &case.matrix.transposed()), &dense).values());
+        }
+    }
+
+    #[test]
+    fn thin_products_are_those_of_the_matrix(
+        seed in 0u64..1000, samples in 1usize..24, columns in 0usize..20, symmetric: bool,
+    ) {
+        let x = uniform(&mut Xoshiro256PlusPlus::seed_from_u64(seed + 1), samples, columns);
+        for case in cases(seed, samples, symmetric) {
+            for (side, matrix) in [(Side::Direct, case.matrix.clone()), (Side::Transposed, case.matrix.transposed())] {
+                let found = case.operator.times(&x, side);
+                prop_assert_eq!((found.rows(), found.columns()), (samples, columns));
+                assert_close(&case, "thin product", found.values(), product(&matrix, &x.transposed()).values());
+            }
         }
     }
 
@@ -217,6 +249,26 @@ fn blocks_do_not_show_in_products() {
                 for (found, expected) in row.iter().zip(&expected) {
                     assert!((found - expected).abs() < 1e-12, "row {i}: {found} is not {expected}");
                 }
+            }
+        }
+    }
+}
+
+/// More samples than a block and than the rows that are multiplied at once.
+#[test]
+fn threads_and_blocks_do_not_show_in_thin_products() {
+    let samples = BLOCK + 37;
+    let x = uniform(&mut Xoshiro256PlusPlus::seed_from_u64(7), samples, 11);
+    for case in cases(3, samples, false) {
+        for (side, matrix) in [(Side::Direct, case.matrix.clone()), (Side::Transposed, case.matrix.transposed())] {
+            let with = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| case.operator.times(&x, side))
+            };
+            let one = with(1);
+            assert!(one == with(2) && one == with(4), "{}", case.name);
+            for (found, expected) in one.values().iter().zip(product(&matrix, &x.transposed()).values()) {
+                assert!((found - expected).abs() < 1e-11, "{}: {found} is not {expected}", case.name);
             }
         }
     }

@@ -26,6 +26,8 @@ pub mod embedding;
 mod error;
 mod exponential;
 mod features;
+#[allow(dead_code)] // until the model calls it
+mod kmeans;
 mod logarithm;
 mod loss;
 mod matrix;

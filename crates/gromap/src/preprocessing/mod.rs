@@ -20,7 +20,7 @@ use crate::similarity::{blocks, sum_in_order};
 const LARGEST: f64 = 1e100;
 
 /// Samples that can be fitted to: some, finite, not so large that their squares overflow.
-fn check_fit<S: Scalar>(samples: &Matrix<'_, S>) -> Result<()> {
+pub(crate) fn check_fit<S: Scalar>(samples: &Matrix<'_, S>) -> Result<()> {
     if samples.rows() == 0 {
         return Err(Error::parameter("number of samples", 0.0, "at least 1"));
     }

@@ -31,6 +31,7 @@ mod kmeans;
 mod logarithm;
 mod loss;
 mod matrix;
+pub mod metrics;
 mod neighbors;
 mod observe;
 mod plan;

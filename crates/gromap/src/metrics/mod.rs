@@ -1,17 +1,20 @@
-//! How good a result is: labels against labels.
+//! How good a result is: labels against labels, labels against points.
 //!
 //! | score | compares | best, chance |
 //! |---|---|---|
 //! | [`Agreement`] | two labellings of the same samples | 1, and 0 where adjusted |
+//! | [`silhouette`], [`weighted_silhouette`] | points of a map with their labels | 1, near 0 |
 //!
 //! Definitions are those of scikit-learn wherever it has one, so that figures can be compared.
 
 mod contingency;
 mod expectation;
+mod silhouette;
 
 use std::collections::HashMap;
 
 pub use self::contingency::{Agreement, Information};
+pub use self::silhouette::{silhouette, weighted_silhouette};
 
 /// Labels by order of first appearance, 0, 1, 2, …, and how many there are. Names do not matter after
 /// this: sums over labels have the same order, and so the same bytes, whatever the names.

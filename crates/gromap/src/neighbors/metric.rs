@@ -259,6 +259,11 @@ impl<'a> Points<'a> {
         &self.shift
     }
 
+    /// What rounding may lose of each.
+    pub(super) fn slacks(&self) -> &[f32] {
+        &self.slack
+    }
+
     #[inline(always)]
     pub(super) fn slack(&self, i: usize) -> f32 {
         self.slack[i]
@@ -270,6 +275,14 @@ impl<'a> Points<'a> {
         let slack = 2.0 * f64::from(self.slack[i]);
         let threshold = ranked * (1.0 + (-20f64).exp2()) - f64::from(self.constant[i]) + slack;
         threshold.min(f64::from(f32::MAX)) as f32
+    }
+
+    /// v below which, with twice its slack added, a reference of query i is certainly nearer than the
+    /// stored distance `distance`.
+    pub(super) fn certain(&self, i: usize, distance: f32) -> f32 {
+        let ranked = self.frame.metric.ranked(f64::from(distance)) * self.frame.unit();
+        let slack = 2.0 * f64::from(self.slack[i]);
+        (ranked * (1.0 - (-20f64).exp2()) - f64::from(self.constant[i]) - slack) as f32
     }
 
     /// The distance of query i to sample j of `references`, as stored.

@@ -18,12 +18,14 @@ mod descent;
 mod exact;
 mod metric;
 mod partition;
+mod ranks;
 #[cfg(test)]
 mod tests;
 
 pub use self::descent::Descent;
 pub use self::exact::Exact;
 pub use self::metric::Metric;
+pub(crate) use self::ranks::ranks;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};

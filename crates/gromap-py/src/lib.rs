@@ -2,6 +2,7 @@
 
 mod affinity;
 mod arguments;
+mod metrics;
 mod results;
 
 use gromap::{Event, Flow, Observer};
@@ -114,6 +115,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(affinity::affinity, module)?)?;
     module.add_function(wrap_pyfunction!(affinity::neighbors, module)?)?;
     module.add_function(wrap_pyfunction!(affinity::symmetric_entropic, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::agreement, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::neighborhood_preservation, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::silhouette, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::trustworthiness, module)?)?;
     module.add_function(wrap_pyfunction!(srgw, module)?)?;
     module.add_function(wrap_pyfunction!(srgw_barycenter, module)?)
 }

@@ -1,0 +1,277 @@
+"""How good a result is: labels against labels, labels against points, points against points.
+
+Names and definitions are those of scikit-learn wherever it has one. Labels may be anything that can be compared or
+hashed: numbers, strings, objects.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gromap import _core
+from gromap._transport import _count, _matrix, _samples, _vector
+
+__all__ = [
+    "adjusted_mutual_info_score",
+    "adjusted_rand_score",
+    "completeness_score",
+    "homogeneity_score",
+    "neighborhood_preservation",
+    "normalized_mutual_info_score",
+    "silhouette_score",
+    "trustworthiness",
+    "v_measure_score",
+]
+
+
+def _numbered(labels, name):
+    """Labels as numbers from 0."""
+    labels = np.asarray(labels)
+    if labels.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, not {labels.ndim}")
+    if labels.dtype == object:  # need not have an order
+        numbers = {}
+        return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.uint32)
+    return np.unique(labels, return_inverse=True)[1].astype(np.uint32)
+
+
+def _agreement(labels_true, labels_pred, score):
+    truth, found = _numbered(labels_true, "labels_true"), _numbered(labels_pred, "labels_pred")
+    if len(truth) != len(found):
+        raise ValueError(f"labels_true and labels_pred must be of equal length, not {len(truth)} and {len(found)}")
+    return _core.agreement(truth, found, score)
+
+
+def adjusted_rand_score(labels_true, labels_pred):
+    """The share of pairs of samples on which two labellings agree, adjusted for chance.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (N,)
+        Two labels of each sample.
+
+    Returns
+    -------
+    float
+        1 for labellings equal up to names, 0 on average for random ones, negative for worse.
+
+    Examples
+    --------
+    >>> from gromap.metrics import adjusted_rand_score
+    >>> adjusted_rand_score(["a", "a", "b", "b"], [1, 1, 0, 0])
+    1.0
+    >>> adjusted_rand_score([0, 0, 1, 1], [0, 1, 0, 1])
+    -0.5
+    """
+    return _agreement(labels_true, labels_pred, "adjusted_rand")
+
+
+def adjusted_mutual_info_score(labels_true, labels_pred):
+    """Mutual information between its mean over random labels (0) and the mean of the two entropies (1).
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (N,)
+        Two labels of each sample.
+
+    Returns
+    -------
+    float
+        1 for labellings equal up to names, 0 on average for random ones of the same group sizes.
+
+    Examples
+    --------
+    >>> from gromap.metrics import adjusted_mutual_info_score
+    >>> adjusted_mutual_info_score([0, 0, 1, 1], [1, 1, 0, 0])
+    1.0
+    >>> round(adjusted_mutual_info_score([0, 0, 1, 1], [0, 1, 0, 1]), 3)
+    -0.5
+    """
+    return _agreement(labels_true, labels_pred, "adjusted_mutual_info")
+
+
+def normalized_mutual_info_score(labels_true, labels_pred):
+    """Mutual information over the mean of the two entropies; the same as :func:`v_measure_score`.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (N,)
+        Two labels of each sample.
+
+    Returns
+    -------
+    float
+        From 0 to 1; not adjusted for chance.
+
+    Examples
+    --------
+    >>> from gromap.metrics import normalized_mutual_info_score
+    >>> round(normalized_mutual_info_score([0, 0, 1, 1], [0, 0, 1, 2]), 3)
+    0.8
+    """
+    return _agreement(labels_true, labels_pred, "normalized_mutual_info")
+
+
+def homogeneity_score(labels_true, labels_pred):
+    """Whether each found group holds samples of one true label only.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (N,)
+        Two labels of each sample.
+
+    Returns
+    -------
+    float
+        From 0 to 1; grows with the number of groups.
+
+    Examples
+    --------
+    >>> from gromap.metrics import homogeneity_score
+    >>> homogeneity_score([0, 0, 1, 1], [0, 0, 1, 2])
+    1.0
+    """
+    return _agreement(labels_true, labels_pred, "homogeneity")
+
+
+def completeness_score(labels_true, labels_pred):
+    """Whether all samples of a true label are in one found group.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (N,)
+        Two labels of each sample.
+
+    Returns
+    -------
+    float
+        From 0 to 1; falls with the number of groups.
+
+    Examples
+    --------
+    >>> from gromap.metrics import completeness_score
+    >>> round(completeness_score([0, 0, 1, 1], [0, 0, 1, 2]), 3)
+    0.667
+    """
+    return _agreement(labels_true, labels_pred, "completeness")
+
+
+def v_measure_score(labels_true, labels_pred):
+    """The harmonic mean of homogeneity and completeness.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (N,)
+        Two labels of each sample.
+
+    Returns
+    -------
+    float
+        From 0 to 1; not adjusted for chance.
+
+    Examples
+    --------
+    >>> from gromap.metrics import v_measure_score
+    >>> round(v_measure_score([0, 0, 1, 1], [0, 0, 1, 2]), 3)
+    0.8
+    """
+    return _agreement(labels_true, labels_pred, "v_measure")
+
+
+def silhouette_score(X, labels, sample_weight=None):
+    """How far points keep away from those of other labels.
+
+    With a the mean distance of a point to the others of its label and b the smallest mean distance to the points of
+    another label, its score is (b - a) / max(a, b), and 0 where it is alone with its label. Means of distances and
+    the mean of the scores are weighted by ``sample_weight``; a point does not count among its own companions,
+    whatever its weight.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        The points, of a map for example.
+    labels : array of shape (n,)
+        Their labels: at least 2, and fewer than there are points.
+    sample_weight : array of shape (n,), optional
+        Their weights, on any scale; points of weight 0 are left out. Equal by default.
+
+    Returns
+    -------
+    float
+        From -1 to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gromap.metrics import silhouette_score
+    >>> X = np.array([[0.0], [1.0], [10.0], [11.0], [5.0]])
+    >>> round(silhouette_score(X, ["a", "a", "b", "b", "b"]), 3)
+    0.585
+    >>> round(silhouette_score(X, ["a", "a", "b", "b", "b"], sample_weight=[1, 1, 1, 1, 0]), 3)
+    0.9
+    """
+    weights = None if sample_weight is None else _vector(sample_weight, "sample_weight", np.float64)
+    return _core.silhouette(_matrix(X, "X", np.float64), _numbered(labels, "labels"), weights)
+
+
+def trustworthiness(X, X_embedded, n_neighbors=5):
+    """Whether neighbours on the map are neighbours among the samples.
+
+    Every neighbour on the map is charged for how far beyond the ``n_neighbors``-th place it stands among the samples.
+    Exact, in little memory: no N x N matrix is kept. Distances are Euclidean, of coordinates in single precision;
+    ties go to the smaller index.
+
+    Parameters
+    ----------
+    X : ndarray of shape (N, p)
+        The samples.
+    X_embedded : ndarray of shape (N, d)
+        Their places on the map.
+    n_neighbors : int
+        Neighbours of each, fewer than N / 2.
+
+    Returns
+    -------
+    float
+        1 if all neighbours on the map are neighbours among the samples, about 1/2 for a random map.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gromap.metrics import trustworthiness
+    >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [12.0]])
+    >>> trustworthiness(X, -X, n_neighbors=1)
+    1.0
+    >>> round(trustworthiness(X, np.array([[0.0], [1.0], [9.0], [10.0], [12.0]]), n_neighbors=1), 3)
+    0.8
+    """
+    return _core.trustworthiness(_samples(X, "X"), _matrix(X_embedded, "X_embedded", np.float64), _count(n_neighbors))
+
+
+def neighborhood_preservation(X, X_embedded, n_neighbors=5):
+    """The mean share of a sample's nearest neighbours that are still its nearest on the map.
+
+    Parameters
+    ----------
+    X : ndarray of shape (N, p)
+        The samples.
+    X_embedded : ndarray of shape (N, d)
+        Their places on the map.
+    n_neighbors : int
+        Neighbours of each, fewer than N.
+
+    Returns
+    -------
+    float
+        1 if all are kept, about n_neighbors / N for a random map.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gromap.metrics import neighborhood_preservation
+    >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [12.0]])
+    >>> neighborhood_preservation(X, np.array([[0.0], [1.0], [9.0], [10.0], [12.0]]), n_neighbors=1)
+    0.6
+    """
+    map_ = _matrix(X_embedded, "X_embedded", np.float64)
+    return _core.neighborhood_preservation(_samples(X, "X"), map_, _count(n_neighbors))

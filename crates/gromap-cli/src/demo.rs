@@ -22,7 +22,7 @@ pub(crate) fn run(args: &DemoArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let clustering = cluster(&data, args.prototypes as usize, args.seed)?;
     let total = start.elapsed().as_secs_f64();
     let seconds = Seconds { read, fit: total - read, total };
-    let summary = Summary::new(clustering, &data, args.seed, seconds);
+    let summary = Summary::new(clustering, &data, args.seed, seconds)?;
     if args.json {
         writeln!(out, "{}", summary.to_json())?
     } else {

@@ -4,7 +4,6 @@
 //! it is given; this file joins the two and turns the outcome into an exit code: 0 done, 1 failed,
 //! 2 asked wrongly (clap's own).
 
-mod agreement;
 mod args;
 mod demo;
 mod demo_data;

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use gromap::metrics::Agreement;
 use gromap::{Definiteness, StopReason};
 use serde_json::{Value, json};
 
-use crate::agreement::adjusted_rand_index;
 use crate::demo_data::{CLASSES, DemoData, IMAGES, PIXELS};
 
 /// A clustering, in the terms of the summary: nothing here knows how it was found.
@@ -54,10 +54,11 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    pub(crate) fn new(clustering: Clustering, data: &DemoData, seed: u64, seconds: Seconds) -> Self {
+    pub(crate) fn new(clustering: Clustering, data: &DemoData, seed: u64, seconds: Seconds) -> gromap::Result<Self> {
         let prototypes = describe(&clustering, &data.labels);
-        let ari = adjusted_rand_index(&clustering.labels, &data.labels);
-        Self { clustering, prototypes, ari, seed, seconds }
+        let classes: Vec<u32> = data.labels.iter().map(|&class| class.into()).collect();
+        let ari = Agreement::new(&classes, &clustering.labels)?.adjusted_rand_index();
+        Ok(Self { clustering, prototypes, ari, seed, seconds })
     }
 
     pub(crate) fn to_json(&self) -> Value {

@@ -4,7 +4,6 @@
 //! of a row depends on that row alone, bit for bit, so a new sample is treated as it would have
 //! been in the training set. Sums over samples are carried in `f64` whatever the storage.
 
-mod eigen;
 mod pca;
 mod scaler;
 mod subspace;
@@ -60,7 +59,7 @@ fn column_sums<S: Scalar>(samples: &Matrix<'_, S>, f: impl Fn(usize, f64) -> f64
 }
 
 /// Mean of each column.
-fn column_means<S: Scalar>(samples: &Matrix<'_, S>) -> Vec<f64> {
+pub(crate) fn column_means<S: Scalar>(samples: &Matrix<'_, S>) -> Vec<f64> {
     let count = samples.rows() as f64;
     column_sums(samples, |_, value| value).into_iter().map(|sum| sum / count).collect()
 }

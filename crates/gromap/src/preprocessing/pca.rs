@@ -8,9 +8,9 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::eigen::symmetric_eigen;
 use super::subspace::leading_subspace;
 use super::{check_fit, check_transform, column_means, column_sums};
+use crate::eigen::symmetric_eigen;
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;

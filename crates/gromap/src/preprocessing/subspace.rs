@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-use super::eigen::symmetric_eigen;
+use crate::eigen::symmetric_eigen;
 use crate::error::Result;
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 
 /// Eigenvalues, descending, and the eigenvectors as rows. Reads the lower triangle.
-pub(super) fn symmetric_eigen(matrix: &Matrix<'_>) -> Result<(Vec<f64>, Matrix<'static>)> {
+pub(crate) fn symmetric_eigen(matrix: &Matrix<'_>) -> Result<(Vec<f64>, Matrix<'static>)> {
     // On NaN the iteration below never ends.
     matrix.check_finite("covariance")?;
     let size = matrix.rows();

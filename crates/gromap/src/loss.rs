@@ -76,6 +76,16 @@ impl Loss {
         }
     }
 
+    /// The slopes of f2 and g.
+    #[inline]
+    pub(crate) fn slopes(self, b: f64) -> (f64, f64) {
+        match self {
+            Self::Square => (2.0 * b, 2.0),
+            Self::Kl => (1.0, 1.0 / b),
+            Self::BinaryCrossEntropy => (1.0 / (1.0 - b), 1.0 / (b * (1.0 - b))),
+        }
+    }
+
     /// The least value of `pairs·f2(b) − mass·g(b)` over b, which is reached at b = mass/pairs.
     ///
     /// Summed over all pairs of prototypes this is the loss of the free target, up to f1.

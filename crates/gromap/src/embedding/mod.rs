@@ -1,7 +1,10 @@
 //! The side of the prototypes: everything here sees n, never N.
 
+pub(crate) mod adam;
+pub(crate) mod closed_form;
 mod gram;
 mod kernel;
+pub(crate) mod landscape;
 mod radial;
 mod sinkhorn;
 #[cfg(test)]

@@ -1,0 +1,64 @@
+//! The best prototypes of the Gram families, in closed form.
+//!
+//! With D_q = diag(q), the eigenpairs (λ, v) of A = D_q^{−1/2}·M·D_q^{−1/2} give both:
+//!
+//! - Z·Zᵀ closest to the barycenter in the square loss: Z = D_q^{−1/2}·V·Λ^{1/2} of the largest λ ≥ 0;
+//! - the frame ZᵀD_qZ = I closest to it: Z = D_q^{−1/2}·V. The first eigenvector is left out: for a
+//!   normalised graph it is the square root of the degrees and says nothing of places.
+//!
+//! The same formulas serve n = N, with the eigenpairs of the operator.
+
+use crate::eigen::symmetric_eigen;
+use crate::error::Result;
+use crate::matrix::Matrix;
+use crate::transport::PlanSummary;
+
+/// Eigenpairs of A for a summary: values, descending, and vectors as rows.
+fn eigenpairs(summary: &PlanSummary) -> Result<(Vec<f64>, Matrix<'static>)> {
+    let roots = inverse_roots(&summary.weights);
+    let (mass, n) = (&summary.mass, roots.len());
+    let entry = |k: usize, l: usize| 0.5 * (mass[(k, l)] + mass[(l, k)]) * roots[k] * roots[l];
+    symmetric_eigen(&Matrix::from_fn(n, n, entry))
+}
+
+/// 1/√q; zero for a prototype that is not used.
+pub(crate) fn inverse_roots(weights: &[f64]) -> Vec<f64> {
+    weights.iter().map(|&q| if q > 0.0 { 1.0 / q.sqrt() } else { 0.0 }).collect()
+}
+
+/// Prototypes whose inner products are closest to the barycenter of a summary.
+pub(crate) fn gram(summary: &PlanSummary, dims: usize) -> Result<Matrix<'static>> {
+    let (values, vectors) = eigenpairs(summary)?;
+    Ok(scaled(&values, &vectors, &summary.weights, dims))
+}
+
+/// D_q^{−1/2}·V·Λ^{1/2} from eigenvectors as rows; coordinates beyond the eigenvectors are zero.
+pub(crate) fn scaled(values: &[f64], vectors: &Matrix<'_>, weights: &[f64], dims: usize) -> Matrix<'static> {
+    let roots = inverse_roots(weights);
+    Matrix::from_fn(weights.len(), dims, |k, c| match values.get(c) {
+        Some(value) if *value > 0.0 => vectors[(c, k)] * roots[k] * value.sqrt(),
+        _ => 0.0,
+    })
+}
+
+/// The frame of a summary and, for every prototype, the coordinate that was left out.
+pub(crate) fn frame(summary: &PlanSummary, dims: usize) -> Result<(Matrix<'static>, Vec<f64>)> {
+    let (_, vectors) = eigenpairs(summary)?;
+    Ok(unit_frame(&vectors, &summary.weights, dims))
+}
+
+/// D_q^{−1/2}·V from eigenvectors as rows, without the first, and the first by itself.
+pub(crate) fn unit_frame(vectors: &Matrix<'_>, weights: &[f64], dims: usize) -> (Matrix<'static>, Vec<f64>) {
+    let roots = inverse_roots(weights);
+    let entry = |row: usize, k: usize| if row < vectors.rows() { vectors[(row, k)] * roots[k] } else { 0.0 };
+    let frame = Matrix::from_fn(weights.len(), dims, |k, c| entry(c + 1, k));
+    (frame, (0..weights.len()).map(|k| entry(0, k)).collect())
+}
+
+/// The places of a frame on the map: every coordinate over the one left out, which undoes the degrees
+/// of a normalised graph (the generalised eigenvectors of Laplacian eigenmaps).
+pub(crate) fn places(frame: &Matrix<'_>, left_out: &[f64]) -> Matrix<'static> {
+    let largest = left_out.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    let divisor = |k: usize| if left_out[k].abs() > 1e-8 * largest { left_out[k] } else { 1.0 };
+    Matrix::from_fn(frame.rows(), frame.columns(), |k, c| frame[(k, c)] / divisor(k))
+}

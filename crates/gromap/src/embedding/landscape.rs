@@ -1,0 +1,349 @@
+//! E as a function of the prototypes alone: what Adam descends.
+//!
+//! With M and q fixed, W_kl = w(d²_kl) and s = ΣM, up to terms without Z,
+//!
+//! | loss, normalisation | E |
+//! |---|---|
+//! | KL, measure | −⟨M, log W⟩ + s·log(qᵀWq) |
+//! | KL, cells | −⟨M, log W⟩ + s·log(ΣW) + qᵀWq / ΣW |
+//! | KL, none | −⟨M, log W⟩ + qᵀWq |
+//! | BCE, none | −⟨M, log W − log(1−W)⟩ − qᵀ log(1−W) q |
+//!
+//! Each is a function of three sums over pairs: a pull −⟨M, a(W)⟩, a push qᵀ r(W) q and the cells
+//! Σ r(W). One pass gathers them and, for every prototype, their slopes Σ_l (…)·(z_k − z_l); the factors
+//! of the slopes are known when it ends. Nothing of size n×n is written, and at n = N, where M is as sparse
+//! as C_X, nothing of that size is read. A pass costs, for each pair, a division, a logarithm or two
+//! and some 4d + 6 multiplications.
+//!
+//! Kernels that are normalised by rows or doubly stochastic, and other pairs of loss and normalisation, go
+//! through [`PrototypeKernel`] and its n×n matrices.
+
+use rayon::prelude::*;
+
+use super::kernel::PrototypeKernel;
+use super::radial::{Normalization, Profile, Radial};
+use crate::error::Result;
+use crate::exponential::exp;
+use crate::logarithm::ln;
+use crate::loss::Loss;
+use crate::matrix::Matrix;
+use crate::similarity::{Similarity, Sparse};
+use crate::vector::{dot, vectorized};
+
+/// Squared distances are kept above this where a logarithm or a slope would be infinite at zero.
+const LEAST_SQUARE: f64 = 1e-12;
+/// exp of what is below this is zero.
+const LEAST_LOGARITHM: f64 = -690.0;
+/// Prototypes handled by one task.
+const ROWS: usize = 16;
+
+/// M, in the form that suits its size.
+#[derive(Clone)]
+pub(crate) enum Mass<'a> {
+    /// n×n.
+    Dense(Matrix<'a>),
+    /// M_kl = q_k·c·C_kl·q_l of a symmetric C and a factor c: every prototype is one sample.
+    Samples(&'a Sparse<'static, f32>, f64),
+}
+
+/// E(Z) for given M and q.
+#[derive(Clone)]
+pub(crate) struct Landscape<'a> {
+    kernel: Radial,
+    loss: Loss,
+    mass: Mass<'a>,
+    weights: &'a [f64],
+    /// s = ΣM.
+    total: f64,
+    /// Whether a prototype meets itself. Not where it is a single sample, and not under a loss that is
+    /// infinite there.
+    loops: bool,
+    /// How much stronger than they are pulls count.
+    pull_factor: f64,
+}
+
+impl<'a> Landscape<'a> {
+    /// The landscape of a summary, n×n.
+    pub(crate) fn new(kernel: Radial, loss: Loss, mass: &'a Matrix<'_>, weights: &'a [f64]) -> Self {
+        let total = mass.values().iter().sum();
+        let n = mass.rows();
+        let symmetric = Matrix::from_fn(n, n, |k, l| 0.5 * (mass[(k, l)] + mass[(l, k)]));
+        let mass = if Self::streams(kernel, loss) { symmetric } else { mass.view() };
+        Self {
+            kernel,
+            loss,
+            mass: Mass::Dense(mass),
+            weights,
+            total,
+            loops: loss != Loss::BinaryCrossEntropy,
+            pull_factor: 1.0,
+        }
+    }
+
+    /// The landscape of classical embedding: a prototype for every sample of `scale` times a symmetric
+    /// similarity.
+    pub(crate) fn of_samples(
+        kernel: Radial,
+        loss: Loss,
+        similarity: &'a Sparse<'static, f32>,
+        weights: &'a [f64],
+        scale: f64,
+    ) -> Self {
+        let of_row = |k: usize| {
+            let (columns, values) = similarity.row(k);
+            weights[k] * columns.iter().zip(values).map(|(&l, &v)| f64::from(v) * weights[l as usize]).sum::<f64>()
+        };
+        let total = scale * (0..similarity.len()).map(of_row).sum::<f64>();
+        Self { kernel, loss, mass: Mass::Samples(similarity, scale), weights, total, loops: false, pull_factor: 1.0 }
+    }
+
+    /// The same, but no prototype meets itself.
+    pub(crate) fn without_loops(mut self) -> Self {
+        self.loops = false;
+        self
+    }
+
+    /// The same with pulls that are stronger than they should be.
+    pub(crate) fn exaggerated(&self, factor: f64) -> Self {
+        Self { pull_factor: factor, ..self.clone() }
+    }
+
+    /// Whether one pass over pairs is enough.
+    pub(crate) fn streams(kernel: Radial, loss: Loss) -> bool {
+        use Normalization::{Cells, Measure, None};
+        matches!((loss, kernel.normalization), (Loss::Kl, None | Cells | Measure) | (Loss::BinaryCrossEntropy, None))
+    }
+
+    /// E and ∂E/∂Z (n×d).
+    pub(crate) fn slope(&self, prototypes: &Matrix<'_>) -> Result<(f64, Matrix<'static>)> {
+        match &self.mass {
+            Mass::Dense(mass) if !Self::streams(self.kernel, self.loss) => self.slope_by_kernel(prototypes, mass),
+            _ => Ok(self.slope_by_pairs(prototypes)),
+        }
+    }
+
+    fn slope_by_kernel(&self, prototypes: &Matrix<'_>, mass: &Matrix<'_>) -> Result<(f64, Matrix<'static>)> {
+        let (q, n) = (self.weights, self.weights.len());
+        let kernel = self.kernel.eval(prototypes, q)?;
+        let mut value = 0.0;
+        let gradient = Matrix::from_fn(n, n, |k, l| {
+            if k == l && !self.loops {
+                return 0.0;
+            }
+            let (pairs, mass, b) = (q[k] * q[l], self.pull_factor * mass[(k, l)], kernel[(k, l)]);
+            value += pairs * self.loss.f2(b) - mass * self.loss.g(b);
+            let (push, pull) = self.loss.slopes(b);
+            pairs * push - mass * pull
+        });
+        Ok((value, self.kernel.pull_back(prototypes, q, &kernel, &gradient)?))
+    }
+
+    fn slope_by_pairs(&self, prototypes: &Matrix<'_>) -> (f64, Matrix<'static>) {
+        let (n, d) = (prototypes.rows(), prototypes.columns());
+        // Coordinates one after the other, and a coordinate that is 1 everywhere, to sum with.
+        let mut axes: Vec<Vec<f64>> = (0..d).map(|c| (0..n).map(|k| prototypes[(k, c)]).collect()).collect();
+        axes.push(vec![1.0; n]);
+        let tasks: Vec<(Sums, Vec<f64>)> = (0..n.div_ceil(ROWS))
+            .into_par_iter()
+            .with_min_len(if n < 256 { usize::MAX } else { 1 })
+            .map(|task| {
+                let (mut sums, mut row) = (Sums::default(), Row::new(n));
+                let mut slopes = vec![0.0; 3 * d * ROWS];
+                for (k, slopes) in (task * ROWS..n.min((task + 1) * ROWS)).zip(slopes.chunks_exact_mut(3 * d)) {
+                    vectorized(
+                        #[inline(always)]
+                        || self.gather(k, &axes, &mut row, &mut sums, slopes),
+                    );
+                }
+                (sums, slopes)
+            })
+            .collect();
+        let mut sums = Sums::default();
+        tasks.iter().for_each(|(part, _)| sums.add(part));
+        let (value, push, cells) = self.combine(&sums);
+        let slopes = tasks.iter().flat_map(|(_, slopes)| slopes.chunks_exact(3 * d)).take(n);
+        let mut gradient = Matrix::zeros(n, d);
+        for ((slopes, out), q) in slopes.zip(gradient.values_mut().chunks_exact_mut(d)).zip(self.weights) {
+            for (c, out) in out.iter_mut().enumerate() {
+                *out = 4.0 * (push * q * slopes[d + c] + cells * slopes[2 * d + c] - self.pull_factor * slopes[c]);
+            }
+        }
+        (value, gradient)
+    }
+
+    /// E from its sums, and its slopes in the push and in the cells.
+    fn combine(&self, sums: &Sums) -> (f64, f64, f64) {
+        let &Sums { pull, push, cells } = sums;
+        let (pull, s) = (self.pull_factor * pull, self.total);
+        match self.kernel.normalization {
+            Normalization::Measure => (s * push.ln() - pull, s / push, 0.0),
+            Normalization::Cells => {
+                (s * cells.ln() + push / cells - pull, 1.0 / cells, s / cells - push / (cells * cells))
+            }
+            _ => (push - pull, 1.0, 0.0),
+        }
+    }
+
+    /// Adds prototype k to the sums, and writes its slopes: pull, push and cells, d numbers each.
+    #[inline(always)]
+    fn gather(&self, k: usize, axes: &[Vec<f64>], row: &mut Row, sums: &mut Sums, slopes: &mut [f64]) {
+        let d = axes.len() - 1;
+        row.measure(k, &axes[..d]);
+        row.apply(self.kernel.profile, self.loss);
+        if !self.loops {
+            row.forget(k);
+        }
+        let q = self.weights;
+        match &self.mass {
+            Mass::Dense(mass) => {
+                sums.pull += dot(mass.row(k), &row.attraction);
+                row.weigh_pull(mass.row(k));
+                row.slopes(k, axes, &mut slopes[..d]);
+            }
+            Mass::Samples(similarity, scale) => {
+                let (columns, values) = similarity.row(k);
+                slopes[..d].fill(0.0);
+                for (&l, &value) in columns.iter().zip(values) {
+                    let (l, mass) = (l as usize, scale * q[k] * f64::from(value) * q[l as usize]);
+                    sums.pull += mass * row.attraction[l];
+                    for c in 0..d {
+                        slopes[c] += mass * row.pull[l] * (axes[c][k] - axes[c][l]);
+                    }
+                }
+            }
+        }
+        sums.push += q[k] * dot(q, &row.repulsion);
+        row.weigh_push(q);
+        row.slopes(k, axes, &mut slopes[d..2 * d]);
+        if self.kernel.normalization == Normalization::Cells {
+            sums.cells += dot(&axes[d], &row.repulsion);
+            row.weigh_push(&axes[d]);
+            row.slopes(k, axes, &mut slopes[2 * d..]);
+        }
+    }
+}
+
+/// What E is made of.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    /// ⟨M, a(W)⟩
+    pull: f64,
+    /// qᵀ r(W) q
+    push: f64,
+    /// Σ r(W)
+    cells: f64,
+}
+
+impl Sums {
+    fn add(&mut self, other: &Self) {
+        self.pull += other.pull;
+        self.push += other.push;
+        self.cells += other.cells;
+    }
+}
+
+/// The pairs of one prototype with all.
+struct Row {
+    squares: Vec<f64>,
+    /// a(W)
+    attraction: Vec<f64>,
+    /// Its slope in d².
+    pull: Vec<f64>,
+    /// r(W)
+    repulsion: Vec<f64>,
+    /// Its slope in d².
+    push: Vec<f64>,
+    /// A slope, weighted.
+    weighted: Vec<f64>,
+}
+
+impl Row {
+    fn new(n: usize) -> Self {
+        let room = || vec![0.0; n];
+        Self { squares: room(), attraction: room(), pull: room(), repulsion: room(), push: room(), weighted: room() }
+    }
+
+    #[inline(always)]
+    fn measure(&mut self, k: usize, axes: &[Vec<f64>]) {
+        self.squares.fill(0.0);
+        for axis in axes {
+            let here = axis[k];
+            for (square, there) in self.squares.iter_mut().zip(axis) {
+                *square += (here - there) * (here - there);
+            }
+        }
+    }
+
+    /// a, r and their slopes at the squared distances.
+    #[inline(always)]
+    fn apply(&mut self, profile: Profile, loss: Loss) {
+        match profile {
+            Profile::Student => self.fill(loss, |square| {
+                let w = 1.0 / (1.0 + square);
+                (w, -ln(1.0 + square), -w, square)
+            }),
+            Profile::Gaussian => self.fill(loss, |square| {
+                let log = (-square).max(LEAST_LOGARITHM);
+                let w = exp(log);
+                (w, log, -1.0, (1.0 - w) / w)
+            }),
+            Profile::Umap { a, b } => self.fill(loss, |square| {
+                let square = square.max(LEAST_SQUARE);
+                let odds = a * exp(b * ln(square));
+                let w = 1.0 / (1.0 + odds);
+                (w, -ln(1.0 + odds), -b * odds * w / square, odds)
+            }),
+        }
+    }
+
+    /// `kernel` gives W, log W, the slope of log W in d², and 1/W − 1.
+    #[inline(always)]
+    fn fill(&mut self, loss: Loss, kernel: impl Fn(f64) -> (f64, f64, f64, f64)) {
+        let n = self.squares.len();
+        let (attraction, pull) = (&mut self.attraction[..n], &mut self.pull[..n]);
+        let (repulsion, push) = (&mut self.repulsion[..n], &mut self.push[..n]);
+        if loss == Loss::BinaryCrossEntropy {
+            for l in 0..n {
+                let (w, log, slope, odds) = kernel(self.squares[l].max(LEAST_SQUARE));
+                let apart = log + ln(odds); // log(1 − W)
+                let rest = odds * w; // 1 − W
+                (attraction[l], pull[l]) = (log - apart, slope / rest);
+                (repulsion[l], push[l]) = (-apart, slope * w / rest);
+            }
+        } else {
+            for l in 0..n {
+                let (w, log, slope, _) = kernel(self.squares[l]);
+                (attraction[l], pull[l]) = (log, slope);
+                (repulsion[l], push[l]) = (w, slope * w);
+            }
+        }
+    }
+
+    /// Takes the pair of k with itself out.
+    #[inline(always)]
+    fn forget(&mut self, k: usize) {
+        (self.attraction[k], self.pull[k], self.repulsion[k], self.push[k]) = (0.0, 0.0, 0.0, 0.0);
+    }
+
+    #[inline(always)]
+    fn weigh_pull(&mut self, weights: &[f64]) {
+        let pairs = self.weighted.iter_mut().zip(&self.pull).zip(weights);
+        pairs.for_each(|((out, slope), weight)| *out = slope * weight);
+    }
+
+    #[inline(always)]
+    fn weigh_push(&mut self, weights: &[f64]) {
+        let pairs = self.weighted.iter_mut().zip(&self.push).zip(weights);
+        pairs.for_each(|((out, slope), weight)| *out = slope * weight);
+    }
+
+    /// Σ_l weighted_l·(z_k − z_l).
+    #[inline(always)]
+    fn slopes(&self, k: usize, axes: &[Vec<f64>], out: &mut [f64]) {
+        let (ones, axes) = axes.split_last().expect("there is always the coordinate of ones");
+        let total = dot(&self.weighted, ones);
+        for (out, axis) in out.iter_mut().zip(axes) {
+            *out = total * axis[k] - dot(&self.weighted, axis);
+        }
+    }
+}

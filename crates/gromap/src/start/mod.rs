@@ -1,0 +1,182 @@
+//! Where a fit starts. The problem is not convex, so the start decides the result, and the lowest loss is
+//! the best labelling.
+//!
+//! | start | what it does |
+//! |---|---|
+//! | agglomerative | over-clusters into some n₀ = max(600, 3n) groups and merges those that lose least |
+//! | spectral | k-means on the leading eigenvectors of the similarity |
+//! | k-means | k-means on the samples |
+//! | random | the paper's: rows drawn uniformly; labels for vertex descent |
+//!
+//! Without samples (a given similarity) the eigenvectors of the similarity stand for them.
+
+mod agglomeration;
+mod search;
+
+use crate::error::{Error, Result};
+use crate::kmeans::KMeans;
+use crate::loss::Loss;
+use crate::matrix::Matrix;
+use crate::plan::Plan;
+use crate::similarity::Similarity;
+use crate::solver::Solver;
+use crate::spectrum::leading_of_similarity;
+use crate::transport::{PlanSummary, Products};
+use crate::weights::SampleWeights;
+
+/// Where a fit starts.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Start {
+    /// Agglomerative for similarities of neighbours, k-means for the others.
+    #[default]
+    Auto,
+    /// Greedy merging of small groups by the loss itself.
+    Agglomerative,
+    /// k-means on the leading eigenvectors of the similarity.
+    Spectral,
+    /// k-means on the samples.
+    KMeans,
+    /// Uniform random rows, or labels for vertex descent.
+    Random,
+    /// This plan.
+    Plan(Plan),
+}
+
+/// Groups to merge from, at least and for every prototype.
+const LEAST_GROUPS: usize = 600;
+const GROUPS_PER_PROTOTYPE: usize = 3;
+/// More groups than this are not worth their n₀² table.
+const MOST_GROUPS: usize = 6000;
+/// Rounds of k-means: groups need not be exact.
+const ROUNDS: usize = 20;
+/// Eigenvectors that stand for samples, at most.
+const MOST_EIGENVECTORS: usize = 50;
+
+/// What a start is made from.
+pub(crate) struct Ground<'a> {
+    pub(crate) similarity: &'a dyn Similarity,
+    /// The samples as neighbours were sought among them, if there are any.
+    pub(crate) samples: Option<Matrix<'a, f32>>,
+    pub(crate) weights: &'a SampleWeights,
+    pub(crate) loss: Loss,
+    /// Whether the similarity links neighbours only.
+    pub(crate) is_local: bool,
+    pub(crate) solver: Solver,
+}
+
+impl Start {
+    /// A plan of n prototypes; given plans are checked.
+    pub(crate) fn plan(&self, ground: &Ground<'_>, prototypes: usize, seed: u64) -> Result<Plan> {
+        let weights = ground.weights;
+        let most = weights.len();
+        if prototypes == 0 || prototypes > most {
+            let allowed = format!("from 1 to {most}, the number of samples");
+            return Err(Error::parameter("n_prototypes", prototypes as f64, allowed));
+        }
+        let labels = match self {
+            Self::Plan(plan) => {
+                crate::solver::check_start(plan, prototypes, weights)?;
+                return Ok(plan.clone());
+            }
+            Self::Random if ground.solver == Solver::Vertex => {
+                return Plan::random_labels(prototypes, weights.clone(), seed);
+            }
+            Self::Random => return Plan::random(prototypes, weights.clone(), seed),
+            Self::Auto if ground.is_local => ground.agglomerate(prototypes, seed)?,
+            Self::Agglomerative => ground.agglomerate(prototypes, seed)?,
+            Self::Auto | Self::KMeans => ground.cluster(&ground.coordinates(prototypes)?, prototypes, seed)?,
+            Self::Spectral => ground.cluster(&ground.eigenvectors(prototypes)?, prototypes, seed)?,
+        };
+        Plan::from_labels(labels, prototypes, weights.clone())
+    }
+}
+
+impl Ground<'_> {
+    fn cluster(&self, points: &Matrix<'_, f32>, clusters: usize, seed: u64) -> Result<Vec<u32>> {
+        KMeans { clusters, max_rounds: ROUNDS, seed }.labels(points, self.weights)
+    }
+
+    fn coordinates(&self, prototypes: usize) -> Result<Matrix<'_, f32>> {
+        match &self.samples {
+            Some(samples) => Ok(samples.view()),
+            None => self.eigenvectors(prototypes),
+        }
+    }
+
+    /// Leading eigenvectors: of a similarity of neighbours normalised by its degrees, and rows of length
+    /// one; of another as it is, scaled by the roots of the eigenvalues.
+    fn eigenvectors(&self, prototypes: usize) -> Result<Matrix<'static, f32>> {
+        let size = self.similarity.len();
+        let wanted = prototypes.clamp(2, MOST_EIGENVECTORS).min(size);
+        if !self.is_local {
+            let found = leading_of_similarity(self.similarity, None, wanted)?;
+            let root = |c: usize| found.values[c].max(0.0).sqrt();
+            return Ok(Matrix::from_fn(size, wanted, |i, c| (found.vectors[(i, c)] * root(c)) as f32));
+        }
+        let ones = Matrix::from_fn(size, 1, |_, _| 1.0);
+        let direct = self.similarity.times(&ones, crate::similarity::Side::Direct);
+        let other = self.similarity.times(&ones, crate::similarity::Side::Transposed);
+        let degrees = direct.values().iter().zip(other.values()).map(|(a, b)| 0.5 * (a + b));
+        let weights: Vec<f64> = degrees.map(|degree| if degree > 0.0 { 1.0 / degree } else { 0.0 }).collect();
+        let found = leading_of_similarity(self.similarity, Some(&weights), wanted)?;
+        let length = |i: usize| found.vectors.row(i).iter().map(|v| v * v).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
+        Ok(Matrix::from_fn(size, wanted, |i, c| (found.vectors[(i, c)] / length(i)) as f32))
+    }
+
+    /// Splits the heaviest clusters in two, by k-means, until there are `clusters`.
+    pub(crate) fn split(&self, labels: &[u32], found: usize, clusters: usize, seed: u64) -> Result<Plan> {
+        let points = self.coordinates(MOST_EIGENVECTORS)?;
+        let mut labels = labels.to_vec();
+        for new in found..clusters {
+            let mut weights = vec![(0.0, 0); new];
+            for (&label, weight) in labels.iter().zip(self.weights.iter()) {
+                weights[label as usize].0 += weight;
+                weights[label as usize].1 += 1;
+            }
+            // A cluster of a single sample cannot be split, whatever it weighs.
+            let heavier = |best: usize, k: usize| {
+                if weights[k].1 > 1 && (weights[best].1 < 2 || weights[k].0 > weights[best].0) { k } else { best }
+            };
+            let heaviest = (0..new).fold(0, heavier) as u32;
+            let members: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] == heaviest).collect();
+            let rows = Matrix::from_fn(members.len(), points.columns(), |i, j| points[(members[i], j)]);
+            let own: Vec<f64> = members.iter().map(|&i| self.weights[i]).collect();
+            let halves = KMeans { clusters: 2.min(members.len()), max_rounds: ROUNDS, seed }.labels(&rows, &own)?;
+            members.iter().zip(halves).filter(|(_, half)| *half == 1).for_each(|(&i, _)| labels[i] = new as u32);
+        }
+        Plan::from_labels(labels, clusters, self.weights.clone())
+    }
+
+    /// Over-clusters, merges, and lets groups move.
+    fn agglomerate(&self, prototypes: usize, seed: u64) -> Result<Vec<u32>> {
+        let samples = self.weights.len();
+        let groups = LEAST_GROUPS.max(GROUPS_PER_PROTOTYPE * prototypes).min(MOST_GROUPS).max(prototypes).min(samples);
+        let labels = if groups == samples {
+            (0..samples as u32).collect()
+        } else {
+            self.cluster(&self.coordinates(MOST_EIGENVECTORS)?, groups, seed)?
+        };
+        let (labels, groups) = without_gaps(&labels, self.weights);
+        if groups <= prototypes {
+            return Ok(labels);
+        }
+        let plan = Plan::from_labels(labels.clone(), groups, self.weights.clone())?;
+        let summary = PlanSummary::new(self.similarity, &plan, &Products::new(self.similarity, &plan));
+        let found = search::partition(&summary, self.loss, prototypes, seed)?;
+        Ok(labels.iter().map(|&group| found[group as usize]).collect())
+    }
+}
+
+/// Renames labels so that every name has weight; samples without weight join the first group.
+fn without_gaps(labels: &[u32], weights: &[f64]) -> (Vec<u32>, usize) {
+    let largest = labels.iter().copied().max().unwrap_or(0) as usize;
+    let mut names = vec![None; largest + 1];
+    let mut count = 0;
+    for (&label, _) in labels.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+        names[label as usize].get_or_insert_with(|| {
+            count += 1;
+            count - 1
+        });
+    }
+    (labels.iter().map(|&label| names[label as usize].unwrap_or(0)).collect(), count as usize)
+}

@@ -1,0 +1,177 @@
+//! A better partition of few groups into n: whole groups move, clusters split and merge.
+//!
+//! Groups of samples that stay together are samples themselves, with C = M ⊘ qqᵀ and weights q, so the
+//! vertex descent of the barycenter serves them unchanged; a move then carries hundreds of samples
+//! over a barrier that none of them would cross alone. What such moves cannot do, trading a cluster
+//! here for one there, is tried directly: merge the two clusters that lose least, split the one that
+//! gains most, descend, and keep what is lower.
+//!
+//! It runs on levels of the dendrogram from coarse to fine, as multigrid does.
+
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::agglomeration::{Dendrogram, merge_costs};
+use crate::error::Result;
+use crate::loss::Loss;
+use crate::matrix::Matrix;
+use crate::plan::Plan;
+use crate::similarity::{Similarity, Sparse};
+use crate::transport::vertex::{Descent, FreeSummary, FreeTarget};
+use crate::transport::{PlanSummary, Products};
+use crate::weights::SampleWeights;
+
+/// Groups of the coarsest level for every cluster.
+const GROUPS_PER_CLUSTER: usize = 5;
+/// Sweeps of a descent, at most.
+const SWEEPS: usize = 20;
+/// Work of all trials: their number times the clusters they look at.
+const TRIALS_TIMES_CLUSTERS: usize = 500;
+/// A trial must lower the loss by this share of it.
+const LEAST_GAIN: f64 = 1e-9;
+
+/// The n clusters of the groups of a summary that cost least, as far as they are found.
+pub(super) fn partition(summary: &PlanSummary, loss: Loss, clusters: usize, seed: u64) -> Result<Vec<u32>> {
+    let dendrogram = Dendrogram::new(summary, loss, clusters);
+    let fine = Groups::new(summary, loss)?;
+    let coarse_size = GROUPS_PER_CLUSTER * clusters;
+    if coarse_size >= summary.weights.len() {
+        return fine.search(dendrogram.cut(clusters), clusters, seed);
+    }
+    let cut = dendrogram.cut(coarse_size);
+    let coarse = Groups::new(&fine.summary_of(&cut, coarse_size)?, loss)?;
+    let greedy = Dendrogram::new(&coarse.summary, loss, clusters).cut(clusters);
+    let found = coarse.search(greedy, clusters, seed)?;
+    fine.search(cut.iter().map(|&group| found[group as usize]).collect(), clusters, seed)
+}
+
+/// Groups as samples of their own.
+struct Groups {
+    loss: Loss,
+    summary: PlanSummary,
+    similarity: Sparse<'static, f64>,
+    weights: SampleWeights,
+}
+
+impl Groups {
+    fn new(summary: &PlanSummary, loss: Loss) -> Result<Self> {
+        let (q, n) = (&summary.weights, summary.weights.len());
+        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for k in 0..n {
+            for l in 0..n {
+                let mass = 0.5 * (summary.mass[(k, l)] + summary.mass[(l, k)]);
+                if mass != 0.0 {
+                    columns.push(l as u32);
+                    values.push(mass / (q[k] * q[l]));
+                }
+            }
+            offsets.push(columns.len());
+        }
+        let similarity = Sparse::new(offsets, columns, values)?;
+        Ok(Self { loss, summary: summary.clone(), similarity, weights: SampleWeights::new(q)? })
+    }
+
+    fn plan(&self, labels: &[u32], clusters: usize) -> Result<Plan> {
+        Plan::from_labels(labels.to_vec(), clusters, self.weights.clone())
+    }
+
+    fn summary_of(&self, labels: &[u32], clusters: usize) -> Result<PlanSummary> {
+        let plan = self.plan(labels, clusters)?;
+        Ok(PlanSummary::new(&self.similarity, &plan, &Products::new(&self.similarity, &plan)))
+    }
+
+    fn value(&self, labels: &[u32], clusters: usize) -> Result<f64> {
+        Ok(free_summary(self.loss, &self.summary_of(labels, clusters)?, Vec::new(), clusters).loss())
+    }
+
+    fn descend(&self, labels: &[u32], clusters: usize, seed: u64) -> Result<Vec<u32>> {
+        let plan = self.plan(labels, clusters)?;
+        Ok(settle(&self.similarity, plan, self.loss, SWEEPS, seed).labels())
+    }
+
+    /// Descends from `labels`, and then by trials of merging and splitting.
+    fn search(&self, labels: Vec<u32>, clusters: usize, seed: u64) -> Result<Vec<u32>> {
+        let mut best = self.descend(&labels, clusters, seed)?;
+        let mut lowest = self.value(&best, clusters)?;
+        let mut trials = TRIALS_TIMES_CLUSTERS / clusters;
+        'improved: while clusters > 2 && trials > 0 {
+            for labels in self.trades(&best, clusters)?.into_iter().take(trials) {
+                trials -= 1;
+                let found = self.descend(&labels, clusters, seed)?;
+                let value = self.value(&found, clusters)?;
+                if value < lowest - LEAST_GAIN * lowest.abs() {
+                    (best, lowest) = (found, value);
+                    continue 'improved;
+                }
+            }
+            break;
+        }
+        Ok(best)
+    }
+
+    /// Partitions with two clusters merged and another split, the most promising first.
+    fn trades(&self, labels: &[u32], clusters: usize) -> Result<Vec<Vec<u32>>> {
+        let now = self.value(labels, clusters)?;
+        let mut merges = merge_costs(&self.summary_of(labels, clusters)?, self.loss);
+        merges.sort_by(|x, y| x.0.total_cmp(&y.0).then((x.1, x.2).cmp(&(y.1, y.2))));
+        merges.truncate(clusters);
+        let mut splits = Vec::new();
+        for cluster in 0..clusters as u32 {
+            if let Some(split) = self.split(labels, cluster, clusters as u32) {
+                splits.push((now - self.value(&split, clusters + 1)?, cluster, split));
+            }
+        }
+        let pairs = merges.iter().flat_map(|merge| splits.iter().map(move |split| (merge, split)));
+        let mut trades: Vec<_> = pairs
+            .filter(|((_, a, b), (_, c, _))| c != a && c != b)
+            .map(|(&(cost, a, b), (gain, c, split))| (cost - gain, (a, b, *c), split))
+            .collect();
+        trades.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
+        let rename = |k: u32, a: u32, b: u32| match k {
+            k if k == b => a,
+            k if k as usize == clusters => b,
+            k => k,
+        };
+        let traded = |(_, (a, b, _), split): &(f64, (u32, u32, u32), &Vec<u32>)| {
+            split.iter().map(|&k| rename(k, *a, *b)).collect()
+        };
+        Ok(trades.iter().map(traded).collect())
+    }
+
+    /// The groups of one cluster in two, by merging them down to two; one half is named `new`.
+    fn split(&self, labels: &[u32], cluster: u32, new: u32) -> Option<Vec<u32>> {
+        let members: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] == cluster).collect();
+        if members.len() < 2 {
+            return None;
+        }
+        let mass = Matrix::from_fn(members.len(), members.len(), |a, b| self.summary.mass[(members[a], members[b])]);
+        let weights = members.iter().map(|&i| self.summary.weights[i]).collect();
+        let halves = Dendrogram::new(&PlanSummary { mass, weights }, self.loss, 2).cut(2);
+        let mut split = labels.to_vec();
+        members.iter().zip(&halves).filter(|(_, half)| **half == 1).for_each(|(&i, _)| split[i] = new);
+        Some(split)
+    }
+}
+
+fn free_summary(loss: Loss, summary: &PlanSummary, members: Vec<u32>, clusters: usize) -> FreeSummary<'_> {
+    let members = if members.is_empty() { vec![0; clusters] } else { members };
+    FreeSummary { loss, factor: 1.0, symmetric: true, inputs: vec![(1.0, summary)], members }
+}
+
+/// Vertex descent with a free target from a hard plan of a symmetric similarity.
+pub(super) fn settle(similarity: &dyn Similarity, plan: Plan, loss: Loss, sweeps: usize, seed: u64) -> Plan {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let products = Products::new(similarity, &plan);
+    let mut descent = Descent::new(similarity, plan, products);
+    for _ in 0..sweeps {
+        let summary = PlanSummary::new(similarity, &descent.plan, &descent.products);
+        let clusters = summary.weights.len();
+        let mut members = vec![0; clusters];
+        descent.plan.labels().iter().for_each(|&k| members[k as usize] += 1);
+        let mut criterion = FreeTarget::new(&free_summary(loss, &summary, members, clusters), 0, None);
+        if descent.sweep(&mut criterion, &mut rng, |_, _| ()) == 0 {
+            break;
+        }
+    }
+    descent.plan
+}

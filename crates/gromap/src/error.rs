@@ -121,6 +121,21 @@ pub enum Error {
         allowed: String,
     },
 
+    /// A name that stands for nothing.
+    #[error("unknown {what} \"{name}\"; it must be one of {allowed}")]
+    Name {
+        /// What was to be named.
+        what: &'static str,
+        /// The name given.
+        name: String,
+        /// The names there are.
+        allowed: String,
+    },
+
+    /// Something was asked of a model that it cannot do.
+    #[error("{0}")]
+    Unsupported(String),
+
     /// A row of a given plan does not carry the mass of its sample.
     #[error("plan row {row} sums to {found}, but the sample's weight is {expected}")]
     RowSum {

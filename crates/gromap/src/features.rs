@@ -80,6 +80,16 @@ impl Samples<'_> {
         sums
     }
 
+    /// F = TᵀX / q, n×p: the mean features of each prototype; zero where one is not used.
+    pub(crate) fn means(&self, plan: &Plan) -> Matrix<'static> {
+        let mut means = self.gather(plan);
+        for (k, &weight) in plan.weights().iter().enumerate() {
+            let scale = if weight > 0.0 { 1.0 / weight } else { 0.0 };
+            means.row_mut(k).iter_mut().for_each(|value| *value *= scale);
+        }
+        means
+    }
+
     /// Σ h_i·‖x_i‖².
     pub(crate) fn weighted_square(&self, weights: &[f64]) -> f64 {
         let mut sample = vec![0.0; self.columns()];

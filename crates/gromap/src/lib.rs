@@ -22,16 +22,20 @@
 
 pub mod affinity;
 mod barycenter;
+mod clustering;
+mod eigen;
 pub mod embedding;
 mod error;
 mod exponential;
 mod features;
-#[allow(dead_code)] // until the model calls it
+
 mod kmeans;
 mod logarithm;
 mod loss;
 mod matrix;
+mod method;
 pub mod metrics;
+mod model;
 mod neighbors;
 mod observe;
 mod plan;
@@ -39,18 +43,23 @@ mod preprocessing;
 mod scalar;
 mod similarity;
 mod solver;
+mod spectrum;
 mod srgw;
+mod start;
 mod transport;
 mod vector;
 mod weights;
 
 pub use barycenter::{Barycenter, FittedBarycenter, Input};
+pub use clustering::{Clustering, GromovClustering, Target};
 pub use error::{Error, Result};
 pub use features::Samples;
 pub use loss::Loss;
 pub use matrix::Matrix;
+pub use method::{Kernel, Method};
+pub use model::{AlphaScale, GromovDr, Level, Model, Path, Projection, Scaling};
 pub use neighbors::{Descent, Exact, Metric, NeighborSearch, Neighbors, nearest_neighbors};
-pub use observe::{Event, Flow, Observer, StopReason, Stopping};
+pub use observe::{Event, Flow, Observer, Stage, StopReason, Stopping};
 pub use plan::{Columns, Plan, PlanRow};
 pub use preprocessing::{Pca, Scaler};
 pub use scalar::Scalar;
@@ -59,6 +68,7 @@ pub use similarity::{
 };
 pub use solver::{Settings, Solver};
 pub use srgw::{Scale, Srgw, Transport};
+pub use start::Start;
 pub use transport::{
     ConditionalGradient, MirrorDescent, PlanStep, PlanSummary, TransportProblem, TransportState, VertexDescent,
 };

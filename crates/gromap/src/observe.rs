@@ -4,6 +4,8 @@
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
+    /// A stage of a fit begins.
+    Stage(Stage),
     /// A round of the solver ended.
     Round {
         /// Rounds done so far; 0 is the start.
@@ -11,6 +13,30 @@ pub enum Event {
         /// The loss now, never above the one of the round before.
         loss: f64,
     },
+}
+
+/// The stages of a fit, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// Samples are scaled and projected.
+    Prepare,
+    /// Neighbours are sought and the input similarity is made of them.
+    Affinity,
+    /// The plan and the prototypes from which the descent starts.
+    Start,
+    /// The descent.
+    Fit,
+}
+
+impl std::fmt::Display for Stage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Prepare => "prepare",
+            Self::Affinity => "affinity",
+            Self::Start => "start",
+            Self::Fit => "fit",
+        })
+    }
 }
 
 /// What an observer answers.
@@ -157,8 +183,9 @@ mod tests {
     fn the_last_round_is_told_too() {
         let mut told = Vec::new();
         let mut note = |event: &Event| {
-            let Event::Round { loss, .. } = event;
-            told.push(*loss);
+            if let Event::Round { loss, .. } = event {
+                told.push(*loss);
+            }
             Flow::Continue
         };
         let stopping = Stopping { max_rounds: 100, rel_tolerance: 0.0, abs_tolerance: 0.2 };

@@ -335,6 +335,19 @@ impl Plan {
         Self { sample_weights: self.sample_weights.clone(), prototypes: self.prototypes, rows }
     }
 
+    /// The same plan on the prototypes that are `kept`, ascending; the others carry no mass.
+    pub(crate) fn restricted(&self, kept: &[u32]) -> Self {
+        let mut names = vec![0; self.prototypes];
+        kept.iter().enumerate().for_each(|(name, &k)| names[k as usize] = name as u32);
+        let mut plan = self.clone();
+        plan.prototypes = kept.len();
+        match &mut plan.rows {
+            Rows::Hard(labels) => labels.iter_mut().for_each(|label| *label = names[*label as usize]),
+            Rows::Soft { prototypes, .. } => prototypes.iter_mut().for_each(|k| *k = names[*k as usize]),
+        }
+        plan
+    }
+
     /// Forgets the room that soft rows no longer use.
     pub(crate) fn compact(&mut self) {
         if let Rows::Soft { lengths, .. } = &self.rows

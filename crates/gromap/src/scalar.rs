@@ -3,6 +3,9 @@
 
 use std::borrow::Cow;
 
+use crate::features::Samples;
+use crate::matrix::Matrix;
+
 /// `f32` or `f64`, as storage of matrices.
 pub trait Scalar: faer::traits::RealField + Copy + PartialOrd + Default + 'static + sealed::Sealed {
     /// Distance from one to the next larger value.
@@ -15,10 +18,15 @@ pub trait Scalar: faer::traits::RealField + Copy + PartialOrd + Default + 'stati
     fn single(values: &[Self]) -> Cow<'_, [f32]>;
     /// The same numbers in double precision, copied only if they are not.
     fn double(values: &[Self]) -> Cow<'_, [f64]>;
+    /// A matrix as samples.
+    fn samples(matrix: Matrix<'_, Self>) -> Samples<'_>;
 }
 
 impl Scalar for f32 {
     const EPSILON: f64 = f32::EPSILON as f64;
+    fn samples(matrix: Matrix<'_, Self>) -> Samples<'_> {
+        Samples::F32(matrix)
+    }
     #[inline(always)]
     fn to_f64(self) -> f64 {
         f64::from(self)
@@ -37,6 +45,9 @@ impl Scalar for f32 {
 
 impl Scalar for f64 {
     const EPSILON: f64 = f64::EPSILON;
+    fn samples(matrix: Matrix<'_, Self>) -> Samples<'_> {
+        Samples::F64(matrix)
+    }
     #[inline(always)]
     fn to_f64(self) -> f64 {
         self

@@ -99,7 +99,7 @@ impl Settings {
 }
 
 /// Checks a given start against what it must fit.
-fn check_start(plan: &Plan, prototypes: usize, weights: &SampleWeights) -> Result<()> {
+pub(crate) fn check_start(plan: &Plan, prototypes: usize, weights: &SampleWeights) -> Result<()> {
     Error::check_len("rows of the starting plan", weights.len(), plan.len())?;
     Error::check_len("columns of the starting plan", prototypes, plan.prototypes())?;
     if let Some(row) = (0..plan.len()).find(|&i| (plan.sample_weights()[i] - weights[i]).abs() > 1e-12) {

@@ -79,6 +79,14 @@ impl<S: Scalar> InputAffinity<S> for Entropic {
     }
 }
 
+/// A row of P for a sample with these costs, which may have more equal neighbours than it asks for.
+pub(crate) fn calibrated_row(costs: &[f32], perplexity: f64) -> Result<Vec<f64>> {
+    let calibrated = calibrate(costs, perplexity, 0, &mut Vec::new())?;
+    let weights: Vec<f64> = costs.iter().map(|&cost| calibrated.weight(f64::from(cost))).collect();
+    let total: f64 = weights.iter().sum();
+    Ok(weights.iter().map(|weight| weight / total).collect())
+}
+
 /// Row i of P, by ascending columns.
 fn conditional_row(
     neighbors: &Neighbors,

@@ -66,6 +66,19 @@ impl<S: Scalar> InputAffinity<S> for FuzzySet {
 /// How surely each neighbour of sample i is one, by ascending columns.
 fn memberships(neighbors: &Neighbors, i: usize, mean: f64) -> Vec<(u32, f32)> {
     let (columns, distances) = neighbors.row(i);
+    let surely = surely(distances, mean).into_iter().map(|membership| membership as f32);
+    let mut row: Vec<(u32, f32)> = columns.iter().copied().zip(surely).collect();
+    row.sort_unstable_by_key(|entry| entry.0);
+    row
+}
+
+/// How surely the neighbours of a new sample are its neighbours.
+pub(crate) fn membership_row(distances: &[f32]) -> Vec<f64> {
+    surely(distances, distances.iter().map(|&d| f64::from(d)).sum::<f64>() / distances.len() as f64)
+}
+
+/// How surely neighbours at these distances, ascending, are neighbours; `mean` is a typical distance.
+fn surely(distances: &[f32], mean: f64) -> Vec<f64> {
     let rho = f64::from(distances.iter().copied().find(|&d| d > 0.0).unwrap_or(0.0));
     let beyond: Vec<f64> = distances.iter().map(|&d| f64::from(d) - rho).collect();
     let members = (distances.len() + 1) as f64;
@@ -73,9 +86,7 @@ fn memberships(neighbors: &Neighbors, i: usize, mean: f64) -> Vec<(u32, f32)> {
     let least = LEAST_SCALE * if rho > 0.0 { row_mean } else { mean };
     let sigma = bandwidth(&beyond, members.log2()).max(least);
     let membership = |beyond: f64| if beyond <= 0.0 || sigma == 0.0 { 1.0 } else { (-beyond / sigma).exp() };
-    let mut row: Vec<(u32, f32)> = columns.iter().copied().zip(beyond.iter().map(|&b| membership(b) as f32)).collect();
-    row.sort_unstable_by_key(|entry| entry.0);
-    row
+    beyond.iter().map(|&b| membership(b)).collect()
 }
 
 /// σ with Σ exp(−beyond/σ) = goal, by bisection.

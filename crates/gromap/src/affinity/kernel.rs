@@ -137,6 +137,31 @@ impl KernelFunction {
         }
     }
 
+    /// The function of new samples (rows) with training samples, not centred. A row depends on its own sample.
+    pub(crate) fn across(self, new: &Matrix<'_>, training: &Matrix<'_>) -> Result<Matrix<'static>> {
+        Error::check_len("number of features", training.columns(), new.columns())?;
+        if self == Self::Cosine {
+            return Ok(self.matrix(&self.prepare(new)?, &self.prepare(training)?));
+        }
+        Ok(self.matrix(new, training))
+    }
+
+    /// Means of the training kernel: of every column, and of all.
+    pub(crate) fn means<S: Scalar>(self, training: &Matrix<'_, S>) -> Result<(Vec<f64>, f64)> {
+        let size = training.rows();
+        let wide = Matrix::from_fn(size, training.columns(), |i, j| training[(i, j)].to_f64());
+        let mut means = vec![0.0; size];
+        for first in (0..size).step_by(TILE) {
+            let rows = TILE.min(size - first);
+            let block = Matrix::from_fn(rows, wide.columns(), |i, j| wide[(first + i, j)]);
+            for row in self.across(&block, &wide)?.values().chunks_exact(size) {
+                means.iter_mut().zip(row).for_each(|(mean, value)| *mean += value / size as f64);
+            }
+        }
+        let overall = means.iter().sum::<f64>() / size as f64;
+        Ok((means, overall))
+    }
+
     /// The function of every row of `left` with every row of `right`.
     fn matrix<S: Scalar>(self, left: &Matrix<'_>, right: &Matrix<'_>) -> Matrix<'static, S> {
         let (p, m) = (left.columns(), right.rows());

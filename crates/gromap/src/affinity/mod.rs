@@ -31,8 +31,10 @@ mod symmetric_entropic;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub(crate) use self::entropic::calibrated_row;
 pub use self::entropic::{Entropic, Symmetry};
 pub use self::fuzzy::FuzzySet;
+pub(crate) use self::fuzzy::membership_row;
 pub use self::geodesic::Geodesic;
 pub use self::graph::NormalizedGraph;
 pub use self::kernel::{Kernel, KernelFunction};

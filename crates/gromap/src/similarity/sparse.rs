@@ -67,6 +67,41 @@ impl<'a, S: Scalar> Sparse<'a, S> {
         Ok(Self { rows, transposed, definiteness: Definiteness::Unknown, bounds })
     }
 
+    /// Σ weight·C, entry by entry: several views or scales of the same samples as one matrix.
+    ///
+    /// ```
+    /// use gromap::Sparse;
+    /// let c = Sparse::new(vec![0, 1, 2], vec![1, 0], vec![0.5f32, 0.5])?;
+    /// assert_eq!(Sparse::weighted_sum(&[(0.5, &c), (1.5, &c)])?.entry(0, 1), 1.0);
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn weighted_sum(parts: &[(f64, &Sparse<'_, S>)]) -> Result<Sparse<'static, S>> {
+        let Some((_, first)) = parts.first() else {
+            return Err(Error::parameter("number of similarities", 0.0, "at least 1"));
+        };
+        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for (weight, part) in parts {
+            Error::check_len("samples of a similarity in a sum", first.len(), part.len())?;
+            if !weight.is_finite() {
+                return Err(Error::parameter("weight of a similarity", *weight, "finite"));
+            }
+        }
+        for i in 0..first.len() {
+            let entries = parts.iter().flat_map(|(weight, part)| {
+                let (columns, values) = part.row(i);
+                columns.iter().zip(values).map(move |(&j, value)| (j, weight * value.to_f64()))
+            });
+            let mut row: Vec<(u32, f64)> = entries.collect();
+            row.sort_by_key(|entry| entry.0);
+            for chunk in row.chunk_by(|a, b| a.0 == b.0) {
+                columns.push(chunk[0].0);
+                values.push(S::from_f64(chunk.iter().map(|entry| entry.1).sum()));
+            }
+            offsets.push(columns.len());
+        }
+        Sparse::new(offsets, columns, values)
+    }
+
     /// States what the caller knows of the signs of the matrix.
     pub fn with_definiteness(mut self, definiteness: Definiteness) -> Self {
         self.definiteness = definiteness;

@@ -70,9 +70,21 @@ impl<'a> TransportProblem<'a> {
         alpha: f64,
         constant: f64,
     ) -> Self {
+        Self::scaled(similarity, 1.0, target, loss, alpha, constant)
+    }
+
+    /// The same for `scale` times the similarity.
+    pub(crate) fn scaled(
+        similarity: &'a dyn Similarity,
+        scale: f64,
+        target: &Matrix<'_>,
+        loss: Loss,
+        alpha: f64,
+        constant: f64,
+    ) -> Self {
         let map =
             |f: &dyn Fn(f64) -> f64| Matrix::from_fn(target.rows(), target.columns(), |k, l| alpha * f(target[(k, l)]));
-        let attraction = map(&|b| loss.g(b));
+        let attraction = map(&|b| scale * loss.g(b));
         let mut pull = attraction.transposed();
         if similarity.is_symmetric() {
             pull.values_mut().iter_mut().zip(attraction.values()).for_each(|(pull, g)| *pull += g);
@@ -136,8 +148,14 @@ impl<'a> TransportProblem<'a> {
         GradientRows { gradient, linear, products }
     }
 
+    /// α·(g + gᵀ): what a product r_l adds to the gradient of a sample alike to all both ways, by rows l.
+    pub(crate) fn both_pulls(&self) -> Matrix<'static> {
+        let n = self.prototypes();
+        Matrix::from_fn(n, n, |l, k| self.attraction[(l, k)] + self.attraction[(k, l)])
+    }
+
     /// (f2 + f2ᵀ)·q, what every sample pays for the crowd at each prototype.
-    fn pressure(&self, q: &[f64]) -> Vec<f64> {
+    pub(crate) fn pressure(&self, q: &[f64]) -> Vec<f64> {
         (0..self.prototypes())
             .map(|k| (0..q.len()).map(|l| (self.repulsion[(k, l)] + self.repulsion[(l, k)]) * q[l]).sum())
             .collect()
@@ -239,7 +257,7 @@ impl TransportState {
     }
 }
 
-fn linear_cost(problem: &TransportProblem<'_>, plan: &Plan) -> f64 {
+pub(crate) fn linear_cost(problem: &TransportProblem<'_>, plan: &Plan) -> f64 {
     use rayon::prelude::*;
     let Some(features) = &problem.features else { return 0.0 };
     let n = plan.prototypes();

@@ -1,0 +1,102 @@
+//! One prototype for every sample: T = diag(h), and what is left is classical dimension reduction.
+//!
+//! The Gram families are eigenproblems of D_h^{1/2}·C_X·D_h^{1/2}, solved through products with the operator, never as an
+//! N×N matrix. Neighbour embeddings go down the same landscape as prototypes do; its pulls are as sparse as C_X, and its
+//! pushes run over all pairs. A sample does not meet itself, as in all implementations of these methods.
+
+use crate::embedding::adam::Adam;
+use crate::embedding::landscape::Landscape;
+use crate::embedding::{Radial, closed_form};
+use crate::error::Result;
+use crate::loss::Loss;
+use crate::matrix::Matrix;
+use crate::method::Kernel;
+use crate::similarity::{Similarity, Sparse};
+use crate::spectrum::leading_of_similarity;
+
+/// First with pulls made stronger, which lets clusters pass through each other; then as they are.
+const EXAGGERATED: (f64, Adam) = (12.0, Adam { steps: 250, rate: 1.0 });
+const PLAIN: Adam = Adam { steps: 750, rate: 1.0 };
+/// Spread of the start, next to the width 1 of the kernels.
+const START_SPREAD: f64 = 1e-2;
+
+/// Places of the samples, as the kernel takes them.
+pub(crate) struct Places {
+    pub(crate) prototypes: Matrix<'static>,
+    /// What a frame left out; empty for other kernels.
+    pub(crate) left_out: Vec<f64>,
+    /// The eigenvalues of C_X behind the coordinates; empty for neighbour embedding.
+    pub(crate) eigenvalues: Vec<f64>,
+    /// E, but for the part that no places change.
+    pub(crate) value: f64,
+}
+
+/// Embeds every sample.
+pub(crate) fn embed(
+    similarity: &dyn Similarity,
+    sparse: Option<&Sparse<'static, f32>>,
+    weights: &[f64],
+    (kernel, loss): (Kernel, Loss),
+    (dims, scale): (usize, f64),
+) -> Result<Places> {
+    match kernel {
+        Kernel::Gram => {
+            let found = leading_of_similarity(similarity, Some(weights), dims.min(weights.len()))?;
+            let vectors = found.vectors.transposed();
+            let prototypes = closed_form::scaled(&found.values, &vectors, weights, dims);
+            // ‖C − ZZᵀ‖² = ‖C‖² − Σ λ² in the metric of the weights.
+            let value = -found.values.iter().map(|value| value.max(0.0).powi(2)).sum::<f64>();
+            Ok(Places { prototypes, left_out: Vec::new(), eigenvalues: found.values, value })
+        }
+        Kernel::Orthonormal => {
+            let found = leading_of_similarity(similarity, Some(weights), (dims + 1).min(weights.len()))?;
+            let (prototypes, left_out) = closed_form::unit_frame(&found.vectors.transposed(), weights, dims);
+            let value = found.values.iter().skip(1).map(|value| 1.0 - 2.0 * value).sum();
+            Ok(Places { prototypes, left_out, eigenvalues: found.values, value })
+        }
+        Kernel::Radial(radial) => {
+            let (value, prototypes) = neighbor_embedding(similarity, sparse, weights, (radial, loss), (dims, scale))?;
+            Ok(Places { prototypes, left_out: Vec::new(), eigenvalues: Vec::new(), value })
+        }
+    }
+}
+
+fn neighbor_embedding(
+    similarity: &dyn Similarity,
+    sparse: Option<&Sparse<'static, f32>>,
+    weights: &[f64],
+    (radial, loss): (Radial, Loss),
+    (dims, scale): (usize, f64),
+) -> Result<(f64, Matrix<'static>)> {
+    let size = weights.len();
+    let found = leading_of_similarity(similarity, Some(weights), (dims + 1).min(size))?;
+    let (frame, left_out) = closed_form::unit_frame(&found.vectors.transposed(), weights, dims);
+    let start = closed_form::places(&frame, &left_out);
+    let length = start.values().iter().map(|v| v * v).sum::<f64>() / start.values().len() as f64;
+    let factor = START_SPREAD / length.sqrt().max(f64::MIN_POSITIVE);
+    let start = Matrix::from_fn(size, dims, |i, c| factor * start[(i, c)]);
+    let dense;
+    let landscape = match sparse {
+        Some(sparse) if Landscape::streams(radial, loss) && sparse.is_symmetric() => {
+            Landscape::of_samples(radial, loss, sparse, weights, scale)
+        }
+        _ => {
+            dense = dense_mass(similarity, weights, scale);
+            Landscape::new(radial, loss, &dense, weights).without_loops()
+        }
+    };
+    let (exaggeration, first) = EXAGGERATED;
+    let (_, start) = first.descend(&landscape.exaggerated(exaggeration), start)?;
+    PLAIN.descend(&landscape, start)
+}
+
+/// h_i·c·C_ij·h_j, N×N: only for kernels that need all pairs at once.
+fn dense_mass(similarity: &dyn Similarity, weights: &[f64], scale: f64) -> Matrix<'static> {
+    let size = weights.len();
+    let identity = Matrix::from_fn(size, size, |i, j| if i == j { scale * weights[i] } else { 0.0 });
+    let mut mass = similarity.times(&identity, crate::similarity::Side::Direct);
+    for (i, &weight) in weights.iter().enumerate() {
+        mass.row_mut(i).iter_mut().for_each(|value| *value *= weight);
+    }
+    mass
+}

@@ -1,0 +1,426 @@
+//! From a [`GromovDr`] and samples to a [`Model`].
+
+use super::joint::{Descended, Joint, Place};
+use super::placement::{Placement, RowStep, Rows, Side, Weighing};
+use super::preparation::Preparation;
+use super::{AlphaScale, GromovDr, Model, classical};
+use crate::affinity::{Affinity, Operator};
+use crate::embedding::closed_form;
+use crate::error::{Error, Result};
+use crate::features::Samples;
+use crate::loss::Loss;
+use crate::matrix::Matrix;
+use crate::method::{Kernel, Method};
+use crate::observe::{Event, Observer, Stage, StopReason};
+use crate::plan::Plan;
+use crate::scalar::Scalar;
+use crate::similarity::{Similarity, Sparse};
+use crate::start::{Ground, Start};
+use crate::transport::TransportProblem;
+use crate::weights::SampleWeights;
+
+/// What a fit works on.
+pub(super) struct Given<'a> {
+    pub(super) similarity: &'a dyn Similarity,
+    /// The similarity once more, if it is stored by rows.
+    pub(super) sparse: Option<&'a Sparse<'static, f32>>,
+    /// Scaled and projected samples.
+    pub(super) samples: Option<Matrix<'a, f32>>,
+    /// Scaled samples, for the fused term.
+    pub(super) features: Option<Samples<'a>>,
+    pub(super) weights: SampleWeights,
+}
+
+impl<'a> Given<'a> {
+    /// An affinity, the samples it was made from, and their features where they count.
+    pub(super) fn of<S: Scalar>(
+        affinity: &'a Affinity<S>,
+        samples: Matrix<'a, f32>,
+        features: Option<Samples<'a>>,
+        weights: SampleWeights,
+    ) -> Self {
+        let sparse = match &affinity.operator {
+            Operator::Sparse(sparse) => Some(sparse),
+            _ => None,
+        };
+        Self { similarity: affinity.similarity(), sparse, samples: Some(samples), features, weights }
+    }
+}
+
+/// What a fit found.
+pub(super) struct Found {
+    /// Places on the map.
+    pub(super) places: Matrix<'static>,
+    pub(super) plan: Plan,
+    /// Which prototypes of those asked for they are.
+    pub(super) kept: Vec<u32>,
+    pub(super) loss: f64,
+    pub(super) loss_is_complete: bool,
+    pub(super) history: Vec<f64>,
+    pub(super) stop: StopReason,
+    pub(super) step: Option<RowStep>,
+    /// Eigenvalues behind the coordinates of a classical spectral embedding.
+    pub(super) eigenvalues: Vec<f64>,
+}
+
+impl GromovDr {
+    /// Fits to samples, one in each row.
+    pub fn fit<S: Scalar>(&self, samples: &Matrix<'_, S>) -> Result<Model> {
+        self.fit_observed(samples, None, &mut ())
+    }
+
+    /// Fits to weighted samples, telling an observer of every stage and round.
+    pub fn fit_observed<S: Scalar>(
+        &self,
+        samples: &Matrix<'_, S>,
+        weights: Option<&SampleWeights>,
+        observer: &mut dyn Observer,
+    ) -> Result<Model> {
+        let weights = self.checked_weights(samples.rows(), weights)?;
+        let (preparation, affinity) = self.prepare(samples, observer)?;
+        let prepared = preparation.apply(samples)?;
+        let scaled = preparation.scaled(samples)?;
+        let features = (self.alpha < 1.0).then(|| S::samples(scaled.view()));
+        let given = Given::of(&affinity, prepared.single(), features, weights);
+        let found = self.solve(&given, self.prototypes, &self.start, observer)?;
+        self.model_of_samples(found, samples, &affinity, preparation.clone())
+    }
+
+    /// Fits to a given similarity, with features for images and profiles if there are any. The method says
+    /// how prototypes relate and how similarities are compared. New samples cannot be placed.
+    pub fn fit_similarity(
+        &self,
+        similarity: &dyn Similarity,
+        features: Option<Samples<'_>>,
+        weights: Option<&SampleWeights>,
+        observer: &mut dyn Observer,
+    ) -> Result<Model> {
+        let weights = self.checked_weights(similarity.len(), weights)?;
+        if let Some(features) = &features {
+            features.check(similarity.len())?;
+        }
+        let fused = features.clone().filter(|_| self.alpha < 1.0);
+        let given = Given { similarity, sparse: None, samples: None, features: fused, weights };
+        let found = self.solve(&given, self.prototypes, &self.start, observer)?;
+        let placement = Placement { rows: Rows::Unknown, side: found.side(self.method), step: found.step.clone() };
+        self.model(found, similarity, features, Preparation::default(), placement)
+    }
+
+    /// The model of what was found for samples.
+    pub(super) fn model_of_samples<S: Scalar>(
+        &self,
+        found: Found,
+        samples: &Matrix<'_, S>,
+        affinity: &Affinity<S>,
+        preparation: Preparation,
+    ) -> Result<Model> {
+        let side = found.side(self.method);
+        let rows = self.rows(affinity, &preparation.apply(samples)?, &side)?;
+        let placement = Placement { rows, side, step: found.step.clone() };
+        let features = S::samples(samples.view());
+        let mut model = self.model(found, affinity.similarity(), Some(features), preparation, placement)?;
+        model.warnings = affinity.warnings.iter().map(ToString::to_string).collect();
+        Ok(model)
+    }
+
+    pub(crate) fn checked_weights(&self, samples: usize, weights: Option<&SampleWeights>) -> Result<SampleWeights> {
+        self.check()?;
+        match weights {
+            Some(weights) => {
+                Error::check_len("number of sample_weights", samples, weights.len())?;
+                Ok(weights.clone())
+            }
+            None => SampleWeights::uniform(samples),
+        }
+    }
+
+    /// Scales and projects samples, and builds their similarity.
+    pub(crate) fn prepare<S: Scalar>(
+        &self,
+        samples: &Matrix<'_, S>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Preparation, Affinity<S>)> {
+        observer.on(&Event::Stage(Stage::Prepare));
+        samples.check_finite("samples")?;
+        let preparation = Preparation::fit(samples, self.method, self.scaling, self.projection)?;
+        let prepared = preparation.apply(samples)?;
+        observer.on(&Event::Stage(Stage::Affinity));
+        let affinity = self.method.affinity(&prepared, &self.options)?;
+        Ok((preparation, affinity))
+    }
+
+    /// Finds plan and prototypes.
+    pub(super) fn solve(
+        &self,
+        given: &Given<'_>,
+        prototypes: Option<usize>,
+        start: &Start,
+        observer: &mut dyn Observer,
+    ) -> Result<Found> {
+        let kernel = self.method.kernel(self.normalization)?;
+        let loss = self.loss.unwrap_or(self.method.loss());
+        if !matches!(kernel, Kernel::Radial(_)) && loss != Loss::Square {
+            let name = loss.to_string();
+            return Err(Error::Name { what: "loss of a Gram method", name, allowed: "square".into() });
+        }
+        if self.alpha < 1.0 && given.features.is_none() {
+            return Err(Error::parameter("alpha", self.alpha, "1 unless there are samples or features"));
+        }
+        loss.check_similarity(&given.similarity.bounds())?;
+        let everything = Plan::from_labels(vec![0; given.weights.len()], 1, given.weights.clone())?;
+        let (scale, constant) = Joint::scale_of(kernel, loss, given.similarity, &everything)?;
+        if !scale.is_finite() || scale <= 0.0 {
+            return Err(Error::parameter("sum of the similarity", 1.0 / scale, "positive and finite"));
+        }
+        if prototypes.is_none_or(|n| n == given.weights.len()) {
+            observer.on(&Event::Stage(Stage::Fit));
+            return self.classical(given, (kernel, loss), scale, constant);
+        }
+        let joint = Joint {
+            similarity: given.similarity,
+            kernel,
+            loss,
+            dims: self.dims,
+            settings: self.settings,
+            features: given.features.as_ref(),
+            scale,
+            constant,
+            shares: (self.alpha, 1.0 - self.alpha),
+        };
+        self.joint(joint, given, prototypes.unwrap_or(1), start, observer)
+    }
+
+    /// The lowest of `n_init` descents.
+    fn joint(
+        &self,
+        mut joint: Joint<'_>,
+        given: &Given<'_>,
+        prototypes: usize,
+        start: &Start,
+        observer: &mut dyn Observer,
+    ) -> Result<Found> {
+        let ground = Ground {
+            similarity: given.similarity,
+            samples: given.samples.as_ref().map(Matrix::view),
+            weights: &given.weights,
+            loss: joint.loss,
+            is_local: self.method.is_local(),
+            solver: self.settings.solver,
+        };
+        let mut best: Option<Descended> = None;
+        for init in 0..self.n_init {
+            let seed = self.settings.seed.wrapping_add(init as u64);
+            observer.on(&Event::Stage(Stage::Start));
+            let plan = start.plan(&ground, prototypes, seed)?;
+            let mut place = joint.start(plan, seed)?;
+            if init == 0 && self.alpha < 1.0 && self.alpha_scale == AlphaScale::AtStart {
+                joint.shares = self.scaled_shares(&joint, &place)?;
+                joint.evaluate(&mut place)?;
+            }
+            joint.settings.seed = seed;
+            observer.on(&Event::Stage(Stage::Fit));
+            let found = joint.descend(place, observer)?;
+            let interrupted = found.stop == StopReason::Interrupted;
+            if best.as_ref().is_none_or(|best| found.place.loss < best.place.loss) {
+                best = Some(found);
+            }
+            if interrupted {
+                break;
+            }
+        }
+        let Some(Descended { place, history, stop }) = best else { unreachable!("n_init is at least 1") };
+        let problem = TransportProblem::scaled(
+            given.similarity,
+            joint.scale,
+            &place.target,
+            joint.loss,
+            joint.shares.0,
+            joint.constant.unwrap_or(0.0),
+        );
+        let step = RowStep {
+            pull: problem.both_pulls(),
+            pressure: problem.pressure(&place.summary.weights),
+            features: place.features.clone().map(|features| (features, joint.shares.1)),
+        };
+        let found = Found {
+            places: self.on_the_map(&place.prototypes, &place.left_out),
+            kept: (0..prototypes as u32).collect(),
+            plan: place.plan,
+            loss: place.loss,
+            loss_is_complete: joint.constant.is_some() || self.alpha == 0.0,
+            history,
+            stop,
+            step: Some(step),
+            eigenvalues: Vec::new(),
+        };
+        Ok(found.without_unused())
+    }
+
+    /// α and 1−α over the two terms at the start.
+    fn scaled_shares(&self, joint: &Joint<'_>, place: &Place) -> Result<(f64, f64)> {
+        if joint.constant.is_none() {
+            return Err(Error::Unsupported(
+                "the scaled alpha divides by the loss at the start, which is not fully known for this sum of \
+                 similarities; use the raw alpha"
+                    .into(),
+            ));
+        }
+        let (structure, features) = joint.terms(place);
+        let over = |share: f64, term: f64| if term > 0.0 { share / term } else { share };
+        Ok((over(self.alpha, structure), over(1.0 - self.alpha, features)))
+    }
+
+    fn classical(&self, given: &Given<'_>, method: (Kernel, Loss), scale: f64, constant: Option<f64>) -> Result<Found> {
+        if self.alpha < 1.0 {
+            return Err(Error::parameter("alpha", self.alpha, "1 where every sample is a prototype"));
+        }
+        let weights = &given.weights;
+        let found = classical::embed(given.similarity, given.sparse, weights, method, (self.dims, scale))?;
+        let loss = constant.unwrap_or(0.0) + found.value;
+        Ok(Found {
+            places: self.on_the_map(&found.prototypes, &found.left_out),
+            kept: (0..weights.len() as u32).collect(),
+            plan: Plan::from_labels((0..weights.len() as u32).collect(), weights.len(), weights.clone())?,
+            loss,
+            loss_is_complete: constant.is_some(),
+            history: vec![loss],
+            stop: StopReason::Converged,
+            step: None,
+            eigenvalues: found.eigenvalues,
+        })
+    }
+
+    /// Coordinates as they are shown: those of a frame without its degrees, and those of −H·E·H, which is twice the
+    /// matrix of inner products, in the unit of the distances.
+    fn on_the_map(&self, prototypes: &Matrix<'static>, left_out: &[f64]) -> Matrix<'static> {
+        match self.method {
+            Method::LaplacianEigenmaps => closed_form::places(prototypes, left_out),
+            Method::Mds | Method::Isomap => {
+                let unit = std::f64::consts::FRAC_1_SQRT_2;
+                Matrix::from_fn(prototypes.rows(), prototypes.columns(), |k, c| unit * prototypes[(k, c)])
+            }
+            _ => prototypes.clone(),
+        }
+    }
+
+    /// What the similarities of new samples are made from.
+    fn rows<S: Scalar>(&self, affinity: &Affinity<S>, prepared: &Matrix<'_, S>, side: &Side) -> Result<Rows> {
+        let size = prepared.rows();
+        let training = || prepared.single().into_owned();
+        let options = &self.options;
+        let near = |k: usize| k.clamp(1, size);
+        let among =
+            |neighbors: usize, weighing| Rows::Neighbors { samples: training(), neighbors: near(neighbors), weighing };
+        Ok(match (self.method, &affinity.operator) {
+            (Method::Pca | Method::Mds, Operator::LowRank(factor)) => {
+                let mean = crate::preprocessing::column_means(prepared);
+                let unit = if self.method == Method::Mds { std::f64::consts::SQRT_2 } else { 1.0 };
+                Rows::Factor { mean, sketch: sketch(factor.left(), unit, side) }
+            }
+            (Method::KernelPca, _) => {
+                let (columns, overall) = options.kernel.means(prepared)?;
+                let mut weighted = vec![0.0; side.width()];
+                columns.iter().enumerate().for_each(|(j, &mean)| side.add(&mut weighted, j, mean));
+                Rows::Kernel { function: options.kernel, samples: training(), means: (weighted, overall) }
+            }
+            (Method::Isomap, _) => {
+                let neighbors = options.neighbors.unwrap_or(5);
+                among(neighbors, Weighing::Entropic(vec![(near(neighbors) as f64 / 3.0).max(1.0)], 1.0))
+            }
+            (Method::LaplacianEigenmaps, _) => {
+                let neighbors = near(options.neighbors.unwrap_or(size.div_ceil(10)) - 1);
+                among(neighbors, Weighing::Graph(neighbors as f64))
+            }
+            (Method::Umap, _) => among(options.neighbors.unwrap_or(15) - 1, Weighing::Fuzzy),
+            (method, _) => {
+                let widest = options.perplexities.iter().copied().fold(0.0, f64::max);
+                let factor = if method == Method::TSne { 1.0 / size as f64 } else { 1.0 };
+                let neighbors = options.neighbors.unwrap_or((3.0 * widest).ceil() as usize);
+                among(neighbors, Weighing::Entropic(options.perplexities.clone(), factor))
+            }
+        })
+    }
+
+    /// A model of all that is known.
+    fn model(
+        &self,
+        found: Found,
+        similarity: &dyn Similarity,
+        features: Option<Samples<'_>>,
+        preparation: Preparation,
+        placement: Placement,
+    ) -> Result<Model> {
+        let kind = similarity.definiteness();
+        let certified = self.loss.unwrap_or(self.method.loss()) == Loss::Square && kind.has_hard_optimum();
+        Ok(Model {
+            parameters: self.clone(),
+            prototypes: found.places,
+            weights: found.plan.weights(),
+            features: features.map(|samples| samples.means(&found.plan)),
+            hardness: found.plan.hardness(),
+            plan: found.plan,
+            kept: found.kept,
+            loss: found.loss,
+            loss_is_complete: found.loss_is_complete,
+            history: found.history,
+            stop: found.stop,
+            certificate: certified.then_some(kind),
+            warnings: Vec::new(),
+            preparation,
+            placement,
+        })
+    }
+}
+
+impl Found {
+    /// Drops prototypes that lost all their samples.
+    fn without_unused(mut self) -> Self {
+        let weights = self.plan.weights();
+        self.kept.retain(|&k| weights[k as usize] > 0.0);
+        if self.kept.len() == weights.len() {
+            return self;
+        }
+        let at = |k: usize| self.kept[k] as usize;
+        let n = self.kept.len();
+        let rows = |matrix: &Matrix<'_>| Matrix::from_fn(n, matrix.columns(), |k, c| matrix[(at(k), c)]);
+        self.places = rows(&self.places);
+        self.plan = self.plan.restricted(&self.kept);
+        self.step = self.step.map(|step| RowStep {
+            pull: Matrix::from_fn(n, n, |k, l| step.pull[(at(k), at(l))]),
+            pressure: (0..n).map(|k| step.pressure[at(k)]).collect(),
+            features: step.features.map(|(features, share)| (rows(&features), share)),
+        });
+        self
+    }
+
+    /// What rows of similarities are multiplied by.
+    fn side(&self, method: Method) -> Side {
+        if self.step.is_some() {
+            return Side::Plan(self.plan.clone());
+        }
+        // z_i = Σ_j C_ij·h_j·z_j / λ for the eigenvectors of C_X; a mean over neighbours needs no more than places.
+        if !matches!(method, Method::Pca | Method::Mds | Method::KernelPca) {
+            return Side::Places(self.places.clone());
+        }
+        let weights = self.plan.sample_weights();
+        let over = |c: usize| match self.eigenvalues.get(c) {
+            Some(value) if *value > 0.0 => 1.0 / value,
+            _ => 0.0,
+        };
+        let dual = |j: usize, c: usize| weights[j] * self.places[(j, c)] * over(c);
+        Side::Places(Matrix::from_fn(self.places.rows(), self.places.columns(), dual))
+    }
+}
+
+/// unit·Aᵀ·T, p×n.
+fn sketch<S: Scalar>(factor: &Matrix<'_, S>, unit: f64, side: &Side) -> Matrix<'static> {
+    let (mut sketch, mut row) = (Matrix::zeros(factor.columns(), side.width()), vec![0.0; side.width()]);
+    for i in 0..factor.rows() {
+        row.fill(0.0);
+        side.add(&mut row, i, unit);
+        for (a, out) in factor.row(i).iter().zip(sketch.values_mut().chunks_exact_mut(row.len())) {
+            out.iter_mut().zip(&row).for_each(|(o, r)| *o += a.to_f64() * r);
+        }
+    }
+    sketch
+}

@@ -1,0 +1,290 @@
+//! Block coordinate descent between the plan and the prototypes.
+//!
+//! ```text
+//! E(T, Z) = α·Σ L(c·C_X[ij], C_Z[kl])·T[ik]·T[jl] + β·Σ ‖x_i − f_k‖²·T[ik]
+//! ```
+//!
+//! A round moves samples with C_Z = k(Z, q) fixed, then prototypes with (M, q) fixed, in closed form for the
+//! Gram families and by Adam for kernels of the distance. Where C_Z is normalised against q it changes with the
+//! plan, but only for the better: log(qᵀWq) is concave in q, so that a fixed C_Z is a majorant that touches,
+//! and the same holds by rows and for doubly stochastic kernels. So E never rises; should rounding or unusual weights make
+//! it, the round is undone and the descent ends.
+//!
+//! c scales the similarity to what C_Z is compared with: hᵀ(c·C_X)h = 1 for kernels normalised against the
+//! measure, ΣC_X = 1 for the paper's cells.
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::embedding::adam::Adam;
+use crate::embedding::landscape::Landscape;
+use crate::embedding::{Normalization, PrototypeKernel, Radial, closed_form};
+use crate::error::Result;
+use crate::features::{FeatureCost, Samples};
+use crate::loss::Loss;
+use crate::matrix::Matrix;
+use crate::method::Kernel;
+use crate::observe::{Observer, Round, StopReason, Stopping, drive};
+use crate::plan::Plan;
+use crate::similarity::Similarity;
+use crate::solver::{Settings, Solver};
+use crate::transport::{PlanSummary, TransportProblem, TransportState};
+
+/// Starts of Z from which the first embedding is sought.
+const STARTS: usize = 8;
+/// The first embedding, from far; those that follow, from near.
+const FIRST: Adam = Adam { steps: 1000, rate: 1.0 };
+const NEXT: Adam = Adam { steps: 150, rate: 0.3 };
+/// Spread of the starts, next to the width 1 of the kernels.
+const START_SPREAD: f64 = 0.1;
+/// Sweeps of vertex descent in a round, each against the kernel of the weights as they are then.
+const SWEEPS: usize = 2;
+/// Steps of the other solvers in a round, at most.
+const PLAN_STEPS: usize = 50;
+
+/// What is fixed during a descent.
+pub(crate) struct Joint<'a> {
+    pub(crate) similarity: &'a dyn Similarity,
+    pub(crate) kernel: Kernel,
+    pub(crate) loss: Loss,
+    pub(crate) dims: usize,
+    pub(crate) settings: Settings,
+    /// Features of the samples, where they count.
+    pub(crate) features: Option<&'a Samples<'a>>,
+    /// c.
+    pub(crate) scale: f64,
+    /// Σ f1(c·C_X)·h·h, if known.
+    pub(crate) constant: Option<f64>,
+    /// α and β.
+    pub(crate) shares: (f64, f64),
+}
+
+/// Where a descent is.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) plan: Plan,
+    /// Z, as the kernel takes it.
+    pub(crate) prototypes: Matrix<'static>,
+    /// What a frame left out; empty for other kernels.
+    pub(crate) left_out: Vec<f64>,
+    /// C_Z.
+    pub(crate) target: Matrix<'static>,
+    pub(crate) summary: PlanSummary,
+    /// F, where it counts.
+    pub(crate) features: Option<Matrix<'static>>,
+    pub(crate) loss: f64,
+}
+
+/// A descent that ended.
+pub(crate) struct Descended {
+    pub(crate) place: Place,
+    pub(crate) history: Vec<f64>,
+    pub(crate) stop: StopReason,
+}
+
+impl<'a> Joint<'a> {
+    /// c and Σ f1(c·C_X)·h·h for a kernel.
+    pub(crate) fn scale_of(
+        kernel: Kernel,
+        loss: Loss,
+        similarity: &dyn Similarity,
+        plan: &Plan,
+    ) -> Result<(f64, Option<f64>)> {
+        let weights = plan.sample_weights();
+        let constant = similarity.constant(loss, weights);
+        let Kernel::Radial(Radial { normalization, .. }) = kernel else { return Ok((1.0, constant)) };
+        let of_measure = total_mass(similarity, weights.clone())?;
+        let scale = match normalization {
+            Normalization::None => return Ok((1.0, constant)),
+            Normalization::Measure | Normalization::Rows | Normalization::DoublyStochastic => 1.0 / of_measure,
+            Normalization::Cells => {
+                let samples = weights.len();
+                let uniform = crate::weights::SampleWeights::uniform(samples)?;
+                1.0 / (total_mass(similarity, uniform)? * (samples as f64).powi(2))
+            }
+        };
+        // f1(c·a) = c·f1(a) + c·log c·a for KL, the loss of every normalised kernel.
+        Ok((scale, constant.map(|constant| scale * constant + scale * scale.ln() * of_measure)))
+    }
+
+    /// Places prototypes for a starting plan.
+    pub(crate) fn start(&self, plan: Plan, seed: u64) -> Result<Place> {
+        let products = crate::transport::Products::new(self.similarity, &plan);
+        let summary = PlanSummary::new(self.similarity, &plan, &products);
+        let n = plan.prototypes();
+        let blank = Matrix::zeros(n, self.dims);
+        let mut place = Place {
+            plan,
+            prototypes: blank,
+            left_out: Vec::new(),
+            target: Matrix::zeros(n, n),
+            summary,
+            features: None,
+            loss: f64::INFINITY,
+        };
+        self.embed(&mut place, Some(seed))?;
+        self.evaluate(&mut place)?;
+        Ok(place)
+    }
+
+    /// The structural loss, weighted by 1, and the cost of the features, weighted by 1.
+    pub(crate) fn terms(&self, place: &Place) -> (f64, f64) {
+        let problem = self.problem(&place.target, None, 1.0);
+        let structure = problem.value(&place.summary, 0.0);
+        let features = self.features.zip(place.features.as_ref()).map_or(0.0, |(samples, features)| {
+            let problem = problem.with_features(Some(FeatureCost::new(samples, features.view(), 1.0)));
+            crate::transport::linear_cost(&problem, &place.plan)
+        });
+        (structure, features)
+    }
+
+    /// Descends from a place.
+    pub(crate) fn descend(&self, start: Place, observer: &mut dyn Observer) -> Result<Descended> {
+        let mut here = start;
+        let mut state = TransportState::of(&self.problem(&here.target, None, self.shares.0), here.plan.clone());
+        let mut failure = None;
+        let mut seed = self.settings.seed;
+        let (history, stop) = drive(&self.settings.stopping, observer, here.loss, || {
+            seed = seed.wrapping_add(1);
+            match self.round(&here, &mut state, seed) {
+                Ok(Some(next)) if next.loss <= here.loss => {
+                    here = next;
+                    Round { loss: here.loss, moved: true }
+                }
+                Ok(_) => Round { loss: here.loss, moved: false },
+                Err(error) => {
+                    failure = Some(error);
+                    Round { loss: here.loss, moved: false }
+                }
+            }
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(Descended { place: here, history, stop }),
+        }
+    }
+
+    /// One round from `here`; `None` if nothing moved.
+    fn round(&self, here: &Place, state: &mut TransportState, seed: u64) -> Result<Option<Place>> {
+        let mut next = here.clone();
+        let moved = self.move_samples(&mut next, state, seed)?;
+        let before = next.prototypes.clone();
+        self.embed(&mut next, None)?;
+        self.evaluate(&mut next)?;
+        Ok((moved || next.prototypes != before).then_some(next))
+    }
+
+    /// Improves the plan against the prototypes.
+    fn move_samples(&self, place: &mut Place, state: &mut TransportState, seed: u64) -> Result<bool> {
+        let mut step = Settings { seed, ..self.settings }.step();
+        let turns = if self.settings.solver == Solver::Vertex { SWEEPS } else { 1 };
+        let mut moved = false;
+        for _ in 0..turns {
+            let target = self.target(&place.prototypes, &state.summary)?;
+            let problem = self.problem(&target, place.features.as_ref(), self.shares.0);
+            state.enter(&problem);
+            if self.settings.solver == Solver::Vertex {
+                moved |= step.step(&problem, state);
+            } else {
+                let stopping = Stopping { max_rounds: PLAN_STEPS, ..self.settings.stopping };
+                let (history, _) = drive(&stopping, &mut (), state.loss + step.penalty(&state.plan), || {
+                    let moved = step.step(&problem, state);
+                    Round { loss: state.loss + step.penalty(&state.plan), moved }
+                });
+                moved |= history.len() > 1;
+            }
+            drop(problem);
+            if let Some(samples) = self.features {
+                place.features = Some(samples.means(&state.plan));
+            }
+        }
+        place.plan = state.plan.clone();
+        place.summary = state.summary.clone();
+        Ok(moved)
+    }
+
+    /// Improves the prototypes against the plan: from where they are, or afresh with a seed.
+    fn embed(&self, place: &mut Place, fresh: Option<u64>) -> Result<()> {
+        match self.kernel {
+            Kernel::Gram => place.prototypes = closed_form::gram(&place.summary, self.dims)?,
+            Kernel::Orthonormal => {
+                (place.prototypes, place.left_out) = closed_form::frame(&place.summary, self.dims)?;
+            }
+            Kernel::Radial(radial) => {
+                let mass = scaled(&place.summary.mass, self.scale);
+                let landscape = Landscape::new(radial, self.loss, &mass, &place.summary.weights);
+                place.prototypes = match fresh {
+                    None => NEXT.descend(&landscape, place.prototypes.clone())?.1,
+                    Some(seed) => self.first_embedding(&landscape, &place.summary, seed)?,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// The lowest of several descents: from the eigenvectors of the coarse graph, and from random places.
+    fn first_embedding(&self, landscape: &Landscape<'_>, summary: &PlanSummary, seed: u64) -> Result<Matrix<'static>> {
+        let (frame, _) = closed_form::frame(summary, self.dims)?;
+        let mut best = FIRST.descend(landscape, scaled(&frame, START_SPREAD))?;
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        for _ in 1..STARTS {
+            let spread = |_, _| START_SPREAD * (rng.random::<f64>() + rng.random::<f64>() - 1.0);
+            let found = FIRST.descend(landscape, Matrix::from_fn(summary.weights.len(), self.dims, spread))?;
+            if found.0 < best.0 {
+                best = found;
+            }
+        }
+        Ok(best.1)
+    }
+
+    /// C_Z. Under the binary cross-entropy a prototype is not at distance zero from itself but as close as
+    /// its samples are to each other, the best there is; the places of prototypes say nothing of it.
+    fn target(&self, prototypes: &Matrix<'_>, summary: &PlanSummary) -> Result<Matrix<'static>> {
+        let q = &summary.weights;
+        let mut target = self.kernel.eval(prototypes, q)?;
+        if self.loss == Loss::BinaryCrossEntropy {
+            for k in 0..q.len() {
+                let pairs = q[k] * q[k];
+                let own = if pairs > 0.0 { self.scale * summary.mass[(k, k)] / pairs } else { 0.0 };
+                target[(k, k)] = own.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
+            }
+        }
+        Ok(target)
+    }
+
+    /// The problem of the plan; `structure` weighs its structural part.
+    fn problem<'p>(
+        &'p self,
+        target: &Matrix<'_>,
+        features: Option<&'p Matrix<'static>>,
+        structure: f64,
+    ) -> TransportProblem<'p> {
+        let constant = self.constant.unwrap_or(0.0);
+        let cost = self
+            .features
+            .zip(features)
+            .map(|(samples, features)| FeatureCost::new(samples, features.view(), self.shares.1));
+        TransportProblem::scaled(self.similarity, self.scale, target, self.loss, structure, constant)
+            .with_features(cost)
+    }
+
+    /// Brings target, features and loss up to date with plan and prototypes.
+    pub(crate) fn evaluate(&self, place: &mut Place) -> Result<()> {
+        place.target = self.target(&place.prototypes, &place.summary)?;
+        place.features = self.features.map(|samples| samples.means(&place.plan));
+        let problem = self.problem(&place.target, place.features.as_ref(), self.shares.0);
+        place.loss = problem.value(&place.summary, crate::transport::linear_cost(&problem, &place.plan));
+        Ok(())
+    }
+}
+
+/// wᵀC w.
+fn total_mass(similarity: &dyn Similarity, weights: crate::weights::SampleWeights) -> Result<f64> {
+    let everything = Plan::from_labels(vec![0; weights.len()], 1, weights)?;
+    let sketch = similarity.sketch(&everything, crate::similarity::Side::Direct);
+    Ok(similarity.plan_mass(&everything, &sketch)[(0, 0)])
+}
+
+fn scaled(matrix: &Matrix<'_>, factor: f64) -> Matrix<'static> {
+    Matrix::from_fn(matrix.rows(), matrix.columns(), |k, l| factor * matrix[(k, l)])
+}

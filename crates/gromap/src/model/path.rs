@@ -1,0 +1,142 @@
+//! A path over n: one similarity, several numbers of prototypes, and how one map becomes the next.
+//!
+//! Levels are fitted from few prototypes to many, each afresh or from the one before: a cluster is then
+//! split where its samples want to, and what follows is the same descent. Every map is turned, shifted and
+//! mirrored, never scaled, onto the one before (Procrustes), so that what slides along n stays in place; the lineage
+//! says how much mass of each prototype feeds which of the next level.
+
+use faer::Mat;
+
+use super::fitting::Given;
+use super::{GromovDr, Model};
+use crate::error::{Error, Result};
+use crate::features::Samples;
+use crate::matrix::Matrix;
+use crate::observe::Observer;
+use crate::plan::Plan;
+use crate::scalar::Scalar;
+use crate::start::{Ground, Start};
+use crate::weights::SampleWeights;
+
+/// How a level of a path starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Level {
+    /// As a fit of that many prototypes by itself.
+    #[default]
+    Fresh,
+    /// From the level before, its heaviest prototypes split.
+    Warm,
+}
+
+/// Models of growing n on one similarity.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Path {
+    /// One model for each level, by ascending n.
+    pub models: Vec<Model>,
+    /// For each level but the first, (prototype before, prototype here, shared mass), by both.
+    pub lineage: Vec<Vec<(u32, u32, f64)>>,
+}
+
+impl GromovDr {
+    /// Fits several numbers of prototypes on one similarity.
+    ///
+    /// ```
+    /// use gromap::{GromovDr, Level, Matrix};
+    /// let samples = Matrix::from_fn(60, 2, |i, j| ((i * (j + 3)) % 17) as f64 + 40.0 * (i % 3) as f64);
+    /// let path = GromovDr::builder().perplexity(5.0).path(&samples, &[3, 6], Level::Fresh)?;
+    /// assert_eq!(path.models[1].prototypes.rows(), 6);
+    /// let mass: f64 = path.lineage[0].iter().map(|(_, _, mass)| mass).sum();
+    /// assert!((mass - 1.0).abs() < 1e-12);
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn path<S: Scalar>(&self, samples: &Matrix<'_, S>, sizes: &[usize], level: Level) -> Result<Path> {
+        self.path_observed(samples, sizes, level, None, &mut ())
+    }
+
+    /// The same with weighted samples, telling an observer of every stage and round.
+    pub fn path_observed<S: Scalar>(
+        &self,
+        samples: &Matrix<'_, S>,
+        sizes: &[usize],
+        level: Level,
+        weights: Option<&SampleWeights>,
+        observer: &mut dyn Observer,
+    ) -> Result<Path> {
+        if sizes.is_empty() || sizes.windows(2).any(|pair| pair[0] >= pair[1]) {
+            let first = sizes.first().copied().unwrap_or(0) as f64;
+            return Err(Error::parameter("number of prototypes of a path", first, "ascending, at least one"));
+        }
+        let weights = self.checked_weights(samples.rows(), weights)?;
+        let (preparation, affinity) = self.prepare(samples, observer)?;
+        let prepared = preparation.apply(samples)?;
+        let scaled = preparation.scaled(samples)?;
+        let features: Option<Samples<'_>> = (self.alpha < 1.0).then(|| S::samples(scaled.view()));
+        let given = Given::of(&affinity, prepared.single(), features, weights);
+        let mut path = Path { models: Vec::new(), lineage: Vec::new() };
+        for &size in sizes {
+            let start = match (level, path.models.last()) {
+                (Level::Warm, Some(before)) => Start::Plan(self.split(before, &given, size)?),
+                _ => self.start.clone(),
+            };
+            let found = self.solve(&given, Some(size), &start, observer)?;
+            let of_level = Self { prototypes: Some(size), ..self.clone() };
+            let mut model = of_level.model_of_samples(found, samples, &affinity, preparation.clone())?;
+            if let Some(before) = path.models.last() {
+                align(&mut model, before)?;
+                path.lineage.push(lineage(&before.plan, &model.plan));
+            }
+            path.models.push(model);
+        }
+        Ok(path)
+    }
+
+    /// The plan of a level with its heaviest prototypes split by k-means until there are `size`.
+    fn split(&self, before: &Model, given: &Given<'_>, size: usize) -> Result<Plan> {
+        let ground = Ground {
+            similarity: given.similarity,
+            samples: given.samples.as_ref().map(Matrix::view),
+            weights: &given.weights,
+            loss: self.loss.unwrap_or(self.method.loss()),
+            is_local: self.method.is_local(),
+            solver: self.settings.solver,
+        };
+        ground.split(&before.plan.labels(), before.weights.len(), size, self.settings.seed)
+    }
+}
+
+/// How much mass goes from each prototype of one plan to each of another.
+fn lineage(before: &Plan, after: &Plan) -> Vec<(u32, u32, f64)> {
+    let mut shared = std::collections::BTreeMap::new();
+    for (i, &weight) in before.sample_weights().iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+        for (k, mass) in before.row(i).iter() {
+            for (l, other) in after.row(i).iter() {
+                *shared.entry((k as u32, l as u32)).or_insert(0.0) += mass * other / weight;
+            }
+        }
+    }
+    shared.into_iter().map(|((k, l), mass)| (k, l, mass)).collect()
+}
+
+/// Turns and shifts the map of a model onto that of the one before: the places of the samples are matched.
+fn align(model: &mut Model, before: &Model) -> Result<()> {
+    let links = lineage(&before.plan, &model.plan);
+    let dims = model.prototypes.columns();
+    let mean = |model: &Model, side: fn(&(u32, u32, f64)) -> u32| -> Vec<f64> {
+        let at = |c: usize| links.iter().map(|link| link.2 * model.prototypes[(side(link) as usize, c)]).sum();
+        (0..dims).map(at).collect()
+    };
+    let (there, here) = (mean(before, |link| link.0), mean(model, |link| link.1));
+    let cross = Mat::from_fn(dims, dims, |a, b| {
+        let product = |&(k, l, mass): &(u32, u32, f64)| {
+            let z = model.prototypes[(l as usize, a)] - here[a];
+            mass * z * (before.prototypes[(k as usize, b)] - there[b])
+        };
+        links.iter().map(product).sum::<f64>()
+    });
+    let Ok(svd) = cross.svd() else { return Ok(()) };
+    let turn = svd.U() * svd.V().transpose();
+    model.prototypes = Matrix::from_fn(model.prototypes.rows(), dims, |k, b| {
+        (0..dims).map(|a| (model.prototypes[(k, a)] - here[a]) * turn[(a, b)]).sum::<f64>() + there[b]
+    });
+    Ok(())
+}

@@ -44,18 +44,19 @@ fn parse_metric(name: Option<&str>, default: Metric) -> PyResult<Metric> {
     }
 }
 
-impl Recipe {
-    fn metric(&self, default: Metric) -> PyResult<Metric> {
-        parse_metric(self.metric.as_deref(), default)
-    }
+/// A function of two samples and its parameters, by attribute.
+#[derive(FromPyObject)]
+pub(crate) struct KernelArgument {
+    kernel: String,
+    gamma: Option<f64>,
+    coef0: Option<f64>,
+    degree: Option<u32>,
+}
 
-    fn landmarks(&self) -> Option<Landmarks> {
-        self.landmarks.map(|count| Landmarks { count, seed: self.seed })
-    }
-
-    fn kernel_function(&self) -> PyResult<KernelFunction> {
+impl KernelArgument {
+    pub(crate) fn parse(&self) -> PyResult<KernelFunction> {
         let (gamma, coef0) = (self.gamma, self.coef0.unwrap_or(1.0));
-        Ok(match self.kernel.as_deref().unwrap_or("rbf") {
+        Ok(match self.kernel.as_str() {
             "rbf" => KernelFunction::Rbf { gamma },
             "poly" => KernelFunction::Polynomial { gamma, coef0, degree: self.degree.unwrap_or(3) },
             "sigmoid" => KernelFunction::Sigmoid { gamma, coef0 },
@@ -67,6 +68,21 @@ impl Recipe {
                 )));
             }
         })
+    }
+}
+
+impl Recipe {
+    fn metric(&self, default: Metric) -> PyResult<Metric> {
+        parse_metric(self.metric.as_deref(), default)
+    }
+
+    fn landmarks(&self) -> Option<Landmarks> {
+        self.landmarks.map(|count| Landmarks { count, seed: self.seed })
+    }
+
+    fn kernel_function(&self) -> PyResult<KernelFunction> {
+        let kernel = self.kernel.clone().unwrap_or_else(|| "rbf".into());
+        KernelArgument { kernel, gamma: self.gamma, coef0: self.coef0, degree: self.degree }.parse()
     }
 
     fn symmetric_entropic(&self) -> PyResult<SymmetricEntropic> {

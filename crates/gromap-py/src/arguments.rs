@@ -32,6 +32,23 @@ pub(crate) enum SamplesArgument<'py> {
     F64(PyReadonlyArray2<'py, f64>),
 }
 
+/// Runs the same code on samples of either precision.
+macro_rules! with_samples {
+    ($argument:expr, |$samples:ident| $body:expr) => {
+        match &$argument {
+            SamplesArgument::F32(array) => {
+                let $samples = matrix(array)?;
+                $body
+            }
+            SamplesArgument::F64(array) => {
+                let $samples = matrix(array)?;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_samples;
+
 #[derive(FromPyObject)]
 enum PlanArgument<'py> {
     Labels(PyReadonlyArray1<'py, u32>),
@@ -132,7 +149,7 @@ pub(crate) struct SettingsArgument {
 }
 
 impl SettingsArgument {
-    pub(crate) fn parse(self) -> PyResult<Settings> {
+    pub(crate) fn parse(&self) -> PyResult<Settings> {
         let solver = match (self.solver.as_str(), self.epsilon) {
             ("mirror", epsilon) => Solver::Mirror { epsilon, entropy: 0.0 },
             ("vertex" | "cg", Some(_)) => {

@@ -3,6 +3,7 @@
 mod affinity;
 mod arguments;
 mod metrics;
+mod model;
 mod results;
 
 use gromap::{Event, Flow, Observer};
@@ -119,6 +120,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(metrics::neighborhood_preservation, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::silhouette, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::trustworthiness, module)?)?;
+    module.add_class::<model::FittedModel>()?;
+    module.add_function(wrap_pyfunction!(model::cluster, module)?)?;
+    module.add_function(wrap_pyfunction!(model::cluster_similarity, module)?)?;
+    module.add_function(wrap_pyfunction!(model::fit, module)?)?;
+    module.add_function(wrap_pyfunction!(model::fit_similarity, module)?)?;
+    module.add_function(wrap_pyfunction!(model::path, module)?)?;
     module.add_function(wrap_pyfunction!(srgw, module)?)?;
     module.add_function(wrap_pyfunction!(srgw_barycenter, module)?)
 }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 /// Compressed rows of a plan: values, columns, offsets, as scipy takes them.
-fn plan<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyTuple>> {
+pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyTuple>> {
     let (mut values, mut columns, mut offsets) = (Vec::new(), Vec::new(), vec![0i64]);
     for i in 0..plan.len() {
         let mut row: Vec<(usize, f64)> = plan.row(i).iter().collect();
@@ -21,7 +21,7 @@ fn plan<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyTuple>> {
     )
 }
 
-fn matrix<'py>(py: Python<'py>, matrix: &Matrix<'_>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn matrix<'py>(py: Python<'py>, matrix: &Matrix<'_>) -> PyResult<Bound<'py, PyAny>> {
     let flat = PyArray1::from_slice(py, matrix.values());
     Ok(flat.reshape([matrix.rows(), matrix.columns()])?.into_any())
 }
@@ -50,12 +50,15 @@ pub(crate) fn barycenter<'py>(py: Python<'py>, result: &FittedBarycenter) -> PyR
     out.set_item("loss_curve", PyArray1::from_slice(py, &result.history))?;
     out.set_item("stop_reason", result.stop.to_string())?;
     out.set_item("hardness", result.hardness)?;
-    let certificate = result.certificate.map(|kind| match kind {
+    out.set_item("certificate", result.certificate.map(certificate))?;
+    Ok(out)
+}
+
+pub(crate) fn certificate(kind: Definiteness) -> &'static str {
+    match kind {
         Definiteness::Psd => "psd",
         Definiteness::Nsd => "nsd",
         Definiteness::SquaredEuclidean => "squared_euclidean",
         Definiteness::Unknown => "unknown",
-    });
-    out.set_item("certificate", certificate)?;
-    Ok(out)
+    }
 }

@@ -16,7 +16,7 @@
 use std::fmt;
 
 use crate::error::{Error, Result};
-use crate::logarithm::x_log_x;
+use crate::logarithm::{ln, x_log_x};
 use crate::matrix::Matrix;
 use crate::similarity::Bounds;
 
@@ -96,7 +96,7 @@ impl Loss {
         }
         match self {
             Self::Square => -mass * mass / pairs,
-            Self::Kl if mass > 0.0 => mass - mass * (mass / pairs).ln(),
+            Self::Kl if mass >= f64::MIN_POSITIVE && pairs >= f64::MIN_POSITIVE => mass * (1.0 - ln(mass) + ln(pairs)),
             Self::Kl => 0.0,
             Self::BinaryCrossEntropy => {
                 let b = (mass / pairs).clamp(0.0, 1.0);

@@ -71,7 +71,7 @@ pub enum AlphaScale {
 
 impl Default for GromovDr {
     fn default() -> Self {
-        let stopping = Stopping { max_rounds: 100, rel_tolerance: 1e-6, abs_tolerance: 1e-9 };
+        let stopping = Stopping { max_rounds: 100, rel_tolerance: 1e-5, abs_tolerance: 1e-9 };
         Self {
             method: Method::default(),
             prototypes: Some(50),

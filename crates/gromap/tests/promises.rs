@@ -205,6 +205,29 @@ fn the_number_of_threads_leaves_no_trace() {
 }
 
 #[test]
+fn scores_are_the_same_bytes_for_any_number_of_threads() {
+    let (samples, map) = (factor(3, 900, 6), factor(4, 900, 2));
+    let label = |i: usize, groups: u32| (samples[(i, 0)] * 1e4) as u32 % groups;
+    let truth: Vec<u32> = (0..900).map(|i| label(i, 7)).collect();
+    let found: Vec<u32> = (0..900).map(|i| label(i, 45)).collect();
+    let weights: Vec<f64> = (0..900).map(|i| samples[(i, 1)]).collect();
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            [
+                metrics::Agreement::new(&truth, &found).unwrap().adjusted_mutual_information(),
+                metrics::weighted_silhouette(&map, &truth, &weights).unwrap(),
+                metrics::trustworthiness(&samples, &map, 9).unwrap(),
+                metrics::neighborhood_preservation(&samples, &map, 9).unwrap(),
+            ]
+            .map(f64::to_bits)
+        })
+    };
+    assert_eq!(run(1), run(2));
+    assert_eq!(run(1), run(5));
+}
+
+#[test]
 fn groups_that_are_there_are_found() {
     let similarity = ring(60, 9);
     let best = (0..5)

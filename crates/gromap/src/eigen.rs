@@ -12,7 +12,7 @@ use crate::matrix::Matrix;
 /// Eigenvalues, descending, and the eigenvectors as rows. Reads the lower triangle.
 pub(crate) fn symmetric_eigen(matrix: &Matrix<'_>) -> Result<(Vec<f64>, Matrix<'static>)> {
     // On NaN the iteration below never ends.
-    matrix.check_finite("covariance")?;
+    matrix.check_finite("symmetric matrix")?;
     let size = matrix.rows();
     let mut values = Diag::<f64>::zeros(size);
     let mut vectors = Mat::<f64>::zeros(size, size);
@@ -25,7 +25,15 @@ pub(crate) fn symmetric_eigen(matrix: &Matrix<'_>) -> Result<(Vec<f64>, Matrix<'
         MemStack::new(&mut MemBuffer::new(scratch)),
         Default::default(),
     )
-    .map_err(|_| Error::parameter("size of the covariance", size as f64, "such that its eigenvalues converge"))?;
+    .map_err(|_| Error::parameter("size of a symmetric matrix", size as f64, "such that its eigenvalues converge"))?;
     let values_down = (0..size).rev().map(|i| values.column_vector()[i]).collect();
     Ok((values_down, Matrix::from_fn(size, size, |i, j| vectors[(j, size - 1 - i)])))
+}
+
+/// Turns a direction so that its entry of largest size, the first if several, is positive.
+pub(crate) fn fix_sign(direction: &mut [f64]) {
+    let largest = direction.iter().fold(0.0f64, |best, v| if v.abs() > best.abs() { *v } else { best });
+    if largest < 0.0 {
+        direction.iter_mut().for_each(|v| *v = -*v);
+    }
 }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::subspace::leading_subspace;
 use super::{check_fit, check_transform, column_means, column_sums};
-use crate::eigen::symmetric_eigen;
+use crate::eigen::{fix_sign, symmetric_eigen};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
@@ -195,14 +195,6 @@ fn scatter<S: Scalar>(samples: &Matrix<'_, S>, mean: &[f64]) -> Matrix<'static> 
         }
     }
     matrix
-}
-
-/// Turns a direction so that its entry of largest size, the first if several, is positive.
-fn fix_sign(direction: &mut [f64]) {
-    let largest = direction.iter().fold(0.0f64, |best, v| if v.abs() > best.abs() { *v } else { best });
-    if largest < 0.0 {
-        direction.iter_mut().for_each(|v| *v = -*v);
-    }
 }
 
 #[cfg(test)]

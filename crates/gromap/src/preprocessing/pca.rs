@@ -1,8 +1,8 @@
 //! Principal components: the directions along which samples vary most.
 //!
 //! With up to 2000 features the p×p covariance is formed and decomposed: exact, N·p² multiplications.
-//! With more, a subspace of a few more dimensions than asked for is multiplied by the covariance,
-//! which is never formed, until its variances stand still: N·p·d multiplications a round.
+//! With more, the covariance is never formed: its leading eigenvectors are found by products with a
+//! few more vectors than asked for, 2·N·p·d multiplications each.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};

@@ -155,11 +155,13 @@ fn threads_and_tiles_change_no_byte() {
 /// Centres far apart are told apart beyond the first tile, and the first of equals is taken.
 #[test]
 fn samples_are_assigned_to_the_nearest_centre() {
-    let centres = Matrix::from_fn(1300, 2, |k, j| if j == 0 { (k % 1200) as f64 } else { 1e3 });
-    let samples = Matrix::from_fn(2000, 2, |i, j| if j == 0 { (i % 1200) as f64 + 0.3 } else { 990.0 });
+    let centres = Matrix::from_fn(1300, 2, |k, j| if j == 0 { (k % 1195) as f64 } else { 1e3 });
+    let samples = Matrix::from_fn(2000, 2, |i, j| if j == 0 { (i % 1195) as f64 + 0.3 } else { 990.0 });
     let labels = assign(&samples, &centres).unwrap();
-    assert!(labels.iter().enumerate().all(|(i, &label)| label as usize == i % 1200));
+    assert!(labels.iter().enumerate().all(|(i, &label)| label as usize == i % 1195));
     assert_eq!(labels, plain_nearest(&samples, &centres));
+    let crowded = Matrix::from_fn(400, 2, |k, j| centres[(k % 205, j)]);
+    assert!(assign(&samples, &crowded).unwrap().iter().all(|&label| label < 205));
 }
 
 /// The greedy draws spread seeds: all groups are hit at once.

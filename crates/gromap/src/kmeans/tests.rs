@@ -120,6 +120,33 @@ fn groups_are_found() {
     assert_eq!(used(&labels), 9);
 }
 
+/// The farthest sample is alone: taking it would empty the cluster it is in.
+#[test]
+fn a_cluster_is_not_emptied_to_fill_another() {
+    let data = Matrix::new(vec![0.0, 10.0, 11.0], 3, 1).unwrap();
+    let points = Points::new(&data, &[1.0; 3]);
+    let (centres, mut labels) = (points.rows(&[1, 2, 2]), vec![0, 1, 1]);
+    fill_empty(&points, &[1.0; 3], &centres, &mut labels, vec![1, 2, 0]);
+    assert_eq!(labels, [0, 2, 1]);
+}
+
+/// By weight times squared distance; samples of no weight only when no other is left.
+#[test]
+fn an_empty_cluster_takes_what_costs_most() {
+    let data = Matrix::new(vec![0.0, 1.0, 5.0, 9.0], 4, 1).unwrap();
+    let filled = |weights: &[f64], clusters: usize| {
+        let points = Points::new(&data, weights);
+        let (centres, mut labels) = (points.rows(&vec![0; clusters]), vec![0; 4]);
+        let mut counts = vec![0; clusters];
+        counts[0] = 4;
+        fill_empty(&points, weights, &centres, &mut labels, counts);
+        labels
+    };
+    assert_eq!(filled(&[1.0, 1.0, 1.0, 1.0], 2), [0, 0, 0, 1]);
+    assert_eq!(filled(&[1.0, 1.0, 4.0, 1.0], 2), [0, 0, 1, 0]);
+    assert_eq!(filled(&[1.0, 1.0, 0.0, 0.0], 3), [0, 1, 0, 2]);
+}
+
 /// Samples of no weight move no mean, but have a cluster.
 #[test]
 fn samples_without_weight_follow() {

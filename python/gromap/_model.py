@@ -262,7 +262,7 @@ class GromovDR(TransformerMixin, ClusterMixin, _Estimator):
             level._model = model
             levels.append(level._read(model))
         lineage = []
-        for before, after, triples in zip(levels, levels[1:], links, strict=False):
+        for before, after, triples in zip(levels[:-1], levels[1:], links, strict=True):
             rows, columns, mass = (np.array(column) for column in zip(*triples, strict=True))
             lineage.append(sp.csr_array((mass, (rows, columns)), shape=(len(before.weights_), len(after.weights_))))
         return levels, lineage

@@ -20,14 +20,14 @@ pub(crate) enum Verb {
     Demo(DemoArgs),
 }
 
-/// Cluster 2,000 pictures of clothing that come with the program
+/// Map 2,000 pictures of clothing that come with the program
 ///
-/// Prints, for each prototype, its weight, how many pictures it stands for, the kind of clothing most of them show
-/// and the share that do. The kinds are used only for this summary: the clustering sees nothing but pixels.
+/// Prints, for each prototype, its place on the map, its weight, how many pictures it stands for, the kind of clothing
+/// most of them show and the share that do. The kinds are used only for this summary: the map is made from pixels alone.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
     /// How many prototypes to look for, 1 to 2000
-    #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 10, value_parser = prototypes())]
+    #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 20, value_parser = prototypes())]
     pub(crate) prototypes: u32,
 
     /// Where the random start comes from; the same seed gives the same result

@@ -3,32 +3,17 @@
 use std::fmt;
 
 use gromap::metrics::Agreement;
-use gromap::{Definiteness, StopReason};
+use gromap::{Definiteness, Method, Model};
 use serde_json::{Value, json};
 
 use crate::demo_data::{CLASSES, DemoData, IMAGES, PIXELS};
 
-/// A clustering, in the terms of the summary: nothing here knows how it was found.
-pub(crate) struct Clustering {
-    /// The prototype of each image.
-    pub(crate) labels: Vec<u32>,
-    /// The weight of each prototype.
-    pub(crate) weights: Vec<f64>,
-    /// The loss of the result.
-    pub(crate) loss: f64,
-    /// The loss at the start and after each round.
-    pub(crate) loss_history: Vec<f64>,
-    /// Why the solver stopped.
-    pub(crate) stop_reason: StopReason,
-    /// Share of the images' mass that goes to one prototype only.
-    pub(crate) hardness: f64,
-    /// Why a hard plan must be among the best, if that is known.
-    pub(crate) certificate: Option<Definiteness>,
-}
-
 /// Where the time went.
+#[derive(Default)]
 pub(crate) struct Seconds {
     pub(crate) read: f64,
+    pub(crate) affinity: f64,
+    pub(crate) init: f64,
     pub(crate) fit: f64,
     pub(crate) total: f64,
 }
@@ -36,6 +21,7 @@ pub(crate) struct Seconds {
 /// One line of the table.
 struct Prototype {
     index: usize,
+    place: Vec<f64>,
     weight: f64,
     members: usize,
     majority: &'static str,
@@ -45,39 +31,56 @@ struct Prototype {
 
 /// Everything there is to say about one run.
 pub(crate) struct Summary {
-    clustering: Clustering,
-    /// The prototypes that stand for at least one image, the heaviest first.
+    model: Model,
+    /// The prototypes, the heaviest first.
     prototypes: Vec<Prototype>,
-    ari: f64,
+    agreement: Agreement,
     seed: u64,
     seconds: Seconds,
 }
 
 impl Summary {
-    pub(crate) fn new(clustering: Clustering, data: &DemoData, seed: u64, seconds: Seconds) -> gromap::Result<Self> {
-        let prototypes = describe(&clustering, &data.labels);
+    pub(crate) fn new(model: Model, data: &DemoData, seed: u64, seconds: Seconds) -> gromap::Result<Self> {
+        let labels = model.plan.labels();
         let classes: Vec<u32> = data.labels.iter().map(|&class| class.into()).collect();
-        let ari = Agreement::new(&classes, &clustering.labels)?.adjusted_rand_index();
-        Ok(Self { clustering, prototypes, ari, seed, seconds })
+        let agreement = Agreement::new(&classes, &labels)?;
+        let places: Vec<&[f64]> = (0..model.weights.len()).map(|k| model.prototypes.row(k)).collect();
+        let prototypes = describe(&labels, &model.weights, &places, &data.labels);
+        Ok(Self { model, prototypes, agreement, seed, seconds })
     }
 
     pub(crate) fn to_json(&self) -> Value {
         let prototypes: Vec<Value> = self.prototypes.iter().map(Prototype::to_json).collect();
+        let (model, seconds) = (&self.model, &self.seconds);
         json!({
             "version": env!("CARGO_PKG_VERSION"),
-            "method": "mds",
+            "method": Method::default().name(),
             "n_samples": IMAGES,
             "n_features": PIXELS,
-            "n_prototypes": self.clustering.weights.len(),
+            "n_prototypes": model.kept.iter().max().map_or(0, |&last| last as usize + 1).max(model.weights.len()),
             "n_used": prototypes.len(),
-            "loss": self.clustering.loss,
-            "loss_history": self.clustering.loss_history,
-            "stop_reason": self.clustering.stop_reason.to_string(),
-            "hardness": self.clustering.hardness,
-            "certificate": self.clustering.certificate.map(name),
-            "seconds": { "read": self.seconds.read, "fit": self.seconds.fit, "total": self.seconds.total },
-            "metrics": { "ari": self.ari },
+            "dims": model.prototypes.columns(),
+            "loss": model.loss,
+            "loss_history": model.history,
+            "stop_reason": model.stop.to_string(),
+            "hardness": model.hardness,
+            "certificate": model.certificate.map(name),
+            "seconds": {
+                "read": seconds.read,
+                "affinity": seconds.affinity,
+                "init": seconds.init,
+                "fit": seconds.fit,
+                "total": seconds.total,
+            },
+            "metrics": {
+                "ari": self.agreement.adjusted_rand_index(),
+                "ami": self.agreement.adjusted_mutual_information(),
+                "nmi": self.agreement.normalized_mutual_information(),
+                "homogeneity": self.agreement.homogeneity(),
+                "completeness": self.agreement.completeness(),
+            },
             "seed": self.seed,
+            "warnings": model.warnings,
             "prototypes": prototypes,
         })
     }
@@ -97,6 +100,7 @@ impl Prototype {
     fn to_json(&self) -> Value {
         json!({
             "index": self.index,
+            "place": self.place,
             "weight": self.weight,
             "members": self.members,
             "majority": self.majority,
@@ -105,21 +109,20 @@ impl Prototype {
     }
 }
 
-/// The prototypes in use, the heaviest first.
-fn describe(clustering: &Clustering, classes: &[u8]) -> Vec<Prototype> {
-    let mut counts = vec![[0_usize; CLASSES.len()]; clustering.weights.len()];
-    for (&k, &class) in clustering.labels.iter().zip(classes) {
+/// The prototypes, the heaviest first.
+fn describe(labels: &[u32], weights: &[f64], places: &[&[f64]], classes: &[u8]) -> Vec<Prototype> {
+    let mut counts = vec![[0_usize; CLASSES.len()]; weights.len()];
+    for (&k, &class) in labels.iter().zip(classes) {
         counts[k as usize][usize::from(class)] += 1;
     }
     let mut prototypes: Vec<Prototype> = counts
         .iter()
-        .zip(&clustering.weights)
         .enumerate()
-        .filter_map(|(index, (counts, &weight))| {
+        .filter_map(|(index, counts)| {
             let members: usize = counts.iter().sum();
             let (&most, majority) = counts.iter().zip(CLASSES).max_by_key(|(count, _)| **count)?;
-            let purity = most as f64 / members as f64;
-            (members > 0).then_some(Prototype { index, weight, members, majority, purity })
+            let (place, weight, purity) = (places[index].to_vec(), weights[index], most as f64 / members as f64);
+            (members > 0).then_some(Prototype { index, place, weight, members, majority, purity })
         })
         .collect();
     prototypes.sort_by(|a, b| b.weight.total_cmp(&a.weight));
@@ -128,21 +131,25 @@ fn describe(clustering: &Clustering, classes: &[u8]) -> Vec<Prototype> {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "prototype  weight  members  majority    purity")?;
-        for Prototype { index, weight, members, majority, purity } in &self.prototypes {
-            writeln!(f, "{index:>9}  {weight:>6.4}  {members:>7}  {majority:<10}  {:>5.1}%", 100.0 * purity)?;
+        writeln!(f, "prototype       x       y  weight  members  majority    purity")?;
+        for Prototype { index, place, weight, members, majority, purity } in &self.prototypes {
+            let purity = 100.0 * purity;
+            let [x, y] = [0, 1].map(|axis| place.get(axis).copied().unwrap_or(0.0));
+            writeln!(f, "{index:>9}  {x:>6.2}  {y:>6.2}  {weight:>6.4}  {members:>7}  {majority:<10}  {purity:>5.1}%")?;
         }
-        let Clustering { weights, loss, loss_history, stop_reason, hardness, .. } = &self.clustering;
+        let Model { loss, history, stop, hardness, .. } = &self.model;
         // The history begins with the start.
-        let rounds = loss_history.len().saturating_sub(1);
+        let rounds = history.len().saturating_sub(1);
+        let (ari, homogeneity) = (self.agreement.adjusted_rand_index(), self.agreement.homogeneity());
+        let Seconds { affinity, init, fit, total, .. } = &self.seconds;
         writeln!(f)?;
         writeln!(f, "images      {IMAGES} of {PIXELS} pixels")?;
-        writeln!(f, "prototypes  {} of {} in use", self.prototypes.len(), weights.len())?;
+        writeln!(f, "prototypes  {} in use, by {}", self.prototypes.len(), Method::default())?;
         writeln!(f, "loss        {loss:.6}")?;
-        writeln!(f, "rounds      {rounds}, {stop_reason}")?;
+        writeln!(f, "rounds      {rounds}, {stop}")?;
         writeln!(f, "hardness    {hardness:.4}")?;
-        writeln!(f, "ARI         {:.4} against the kinds of clothing", self.ari)?;
-        write!(f, "seconds     {:.2}, of which {:.2} to fit", self.seconds.total, self.seconds.fit)
+        writeln!(f, "kinds       homogeneity {homogeneity:.4}, adjusted Rand index {ari:.4}")?;
+        write!(f, "seconds     {total:.2}: {affinity:.2} similarity, {init:.2} start, {fit:.2} fit")
     }
 }
 
@@ -150,21 +157,9 @@ impl fmt::Display for Summary {
 mod tests {
     use super::*;
 
-    fn clustering(labels: Vec<u32>, weights: Vec<f64>) -> Clustering {
-        Clustering {
-            labels,
-            weights,
-            loss: 1.0,
-            loss_history: vec![2.0, 1.0],
-            stop_reason: StopReason::Converged,
-            hardness: 1.0,
-            certificate: None,
-        }
-    }
-
     #[test]
     fn prototypes_come_heaviest_first_and_unused_ones_not_at_all() {
-        let found = describe(&clustering(vec![0, 2, 2, 2], vec![0.25, 0.0, 0.75]), &[5, 9, 9, 1]);
+        let found = describe(&[0, 2, 2, 2], &[0.25, 0.0, 0.75], &[&[1.0, 2.0]; 3], &[5, 9, 9, 1]);
         let lines: Vec<_> = found.iter().map(|p| (p.index, p.weight, p.members, p.majority, p.purity)).collect();
         assert_eq!(lines, [(2, 0.75, 3, "Ankle boot", 2.0 / 3.0), (0, 0.25, 1, "Sandal", 1.0)]);
     }

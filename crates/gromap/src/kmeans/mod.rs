@@ -53,21 +53,6 @@ impl KMeans {
     }
 }
 
-/// The nearest of `centres` for every sample, the first of equals.
-pub(crate) fn assign<S: Scalar>(samples: &Matrix<'_, S>, centres: &Matrix<'_, S>) -> Result<Vec<u32>> {
-    check_fit(samples)?;
-    check_fit(centres)?;
-    Error::check_len("features of the centres", samples.columns(), centres.columns())?;
-    // One frame for both: that of the centres and samples together, in which neither overflows.
-    let both = [samples.values(), centres.values()].concat();
-    let both = Matrix::new(both, samples.rows() + centres.rows(), samples.columns())?;
-    let points = Points::new(&both, &vec![1.0; both.rows()]);
-    let names: Vec<usize> = (samples.rows()..both.rows()).collect();
-    let mut labels = points.nearest(&points.rows(&names));
-    labels.truncate(samples.rows());
-    Ok(labels)
-}
-
 fn check_weights(weights: &[f64], samples: usize) -> Result<()> {
     Error::check_len("number of sample weights", samples, weights.len())?;
     match weights.iter().position(|w| !w.is_finite() || *w < 0.0) {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::points::Points;
 use super::*;
 
 /// Samples in a few tight groups, far from the origin.
@@ -184,11 +185,20 @@ fn threads_and_tiles_change_no_byte() {
 fn samples_are_assigned_to_the_nearest_centre() {
     let centres = Matrix::from_fn(1300, 2, |k, j| if j == 0 { (k % 1195) as f64 } else { 1e3 });
     let samples = Matrix::from_fn(2000, 2, |i, j| if j == 0 { (i % 1195) as f64 + 0.3 } else { 990.0 });
-    let labels = assign(&samples, &centres).unwrap();
+    let nearest = |centres: &Matrix<'_>| {
+        let both = [samples.values(), centres.values()].concat();
+        let both = Matrix::new(both, samples.rows() + centres.rows(), 2).unwrap();
+        let points = Points::new(&both, &vec![1.0; both.rows()]);
+        let names: Vec<usize> = (samples.rows()..both.rows()).collect();
+        let mut labels = points.nearest(&points.rows(&names));
+        labels.truncate(samples.rows());
+        labels
+    };
+    let labels = nearest(&centres);
     assert!(labels.iter().enumerate().all(|(i, &label)| label as usize == i % 1195));
     assert_eq!(labels, plain_nearest(&samples, &centres));
     let crowded = Matrix::from_fn(400, 2, |k, j| centres[(k % 205, j)]);
-    assert!(assign(&samples, &crowded).unwrap().iter().all(|&label| label < 205));
+    assert!(nearest(&crowded).iter().all(|&label| label < 205));
 }
 
 /// The greedy draws spread seeds: all groups are hit at once.
@@ -216,8 +226,6 @@ fn wrong_input_is_refused() {
     bad[(4, 1)] = f64::NAN;
     let model = KMeans { clusters: 2, max_rounds: 1, seed: 0 };
     assert!(matches!(model.labels(&bad, &[1.0; 6]), Err(Error::NotFinite { row: 4, column: 1, .. })));
-    assert!(assign(&data, &Matrix::zeros(2, 3)).is_err());
-    assert!(assign(&data, &Matrix::zeros(0, 2)).is_err());
 }
 
 /// Tiny, huge and constant samples overflow nothing.

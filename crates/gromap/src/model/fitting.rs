@@ -116,7 +116,10 @@ impl GromovDr {
     ) -> Result<Model> {
         let side = found.side(self.method);
         let rows = self.rows(affinity, &preparation.apply(samples)?, &side)?;
-        let placement = Placement { rows, side, step: found.step.clone() };
+        // Distances along a graph and degrees of its nodes would change with a new sample: its neighbours vote.
+        let votes = matches!(self.method, Method::Isomap | Method::LaplacianEigenmaps);
+        let step = found.step.clone().map(|step| if votes { RowStep::vote(step.pressure.len()) } else { step });
+        let placement = Placement { rows, side, step };
         let features = S::samples(samples.view());
         let mut model = self.model(found, affinity.similarity(), Some(features), preparation, placement)?;
         model.warnings = affinity.warnings.iter().map(ToString::to_string).collect();

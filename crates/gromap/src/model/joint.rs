@@ -18,7 +18,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::embedding::adam::Adam;
 use crate::embedding::landscape::Landscape;
-use crate::embedding::{Normalization, PrototypeKernel, Radial, closed_form};
+use crate::embedding::{Gram, Normalization, PrototypeKernel, Radial, closed_form};
 use crate::error::Result;
 use crate::features::{FeatureCost, Samples};
 use crate::loss::Loss;
@@ -241,7 +241,11 @@ impl<'a> Joint<'a> {
     /// its samples are to each other, the best there is; the places of prototypes say nothing of it.
     fn target(&self, prototypes: &Matrix<'_>, summary: &PlanSummary) -> Result<Matrix<'static>> {
         let q = &summary.weights;
-        let mut target = self.kernel.eval(prototypes, q)?;
+        let mut target = match self.kernel {
+            // A frame comes orthonormal from its closed form, and stays as it is while samples move.
+            Kernel::Orthonormal => Gram.eval(prototypes, q)?,
+            kernel => kernel.eval(prototypes, q)?,
+        };
         if self.loss == Loss::BinaryCrossEntropy {
             for k in 0..q.len() {
                 let pairs = q[k] * q[k];

@@ -103,6 +103,14 @@ pub(crate) struct RowStep {
     pub(crate) features: Option<(Matrix<'static>, f64)>,
 }
 
+impl RowStep {
+    /// The prototype with most of the products.
+    pub(crate) fn vote(prototypes: usize) -> Self {
+        let identity = Matrix::from_fn(prototypes, prototypes, |k, l| if k == l { 1.0 } else { 0.0 });
+        Self { pull: identity, pressure: vec![0.0; prototypes], features: None }
+    }
+}
+
 /// All that new samples need.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Placement {

@@ -8,10 +8,12 @@
 //! 2·Σ_{l ≠ x,y} [ψ(M_xl + M_yl, (q_x+q_y)·q_l) − ψ(M_xl, q_x·q_l) − ψ(M_yl, q_y·q_l)] + the corner
 //! ```
 //!
-//! For KL that is the mutual information that the merge loses. Each step merges the pair that costs
+//! For KL that is the mutual information that the merge loses; there ψ = m − m·log m + m·log q_x + m·log q_l, whose last
+//! parts add up to 2·μ·log q over groups with μ the row sums of M, so that only groups that both see cost a logarithm. Each step merges the pair that costs
 //! least among groups that see each other; afterwards only the terms l of the merged pair have
 //! changed in the costs of its neighbours. One run gives the partitions of every size.
 
+use crate::logarithm::{ln, x_log_x};
 use crate::loss::Loss;
 use crate::transport::PlanSummary;
 
@@ -78,6 +80,8 @@ struct Edge {
 struct Groups {
     loss: Loss,
     weights: Vec<f64>,
+    /// Row sums of M.
+    margins: Vec<f64>,
     /// M and ψ of each group with itself.
     corners: Vec<(f64, f64)>,
     /// Edges by ascending `to`; none once a group is merged.
@@ -92,11 +96,23 @@ struct Groups {
 
 const NONE: (f64, u32) = (f64::INFINITY, u32::MAX);
 
+/// What a pair of groups adds to the loss; for KL without the parts that add up over groups.
+#[inline(always)]
+fn term(loss: Loss, mass: f64, pairs: f64) -> f64 {
+    if loss == Loss::Kl { -x_log_x(mass) } else { loss.at_best_target(mass, pairs) }
+}
+
+/// The part of KL that adds up over groups.
+fn group_term(loss: Loss, margin: f64, weight: f64) -> f64 {
+    if loss == Loss::Kl && margin > 0.0 { 2.0 * margin * ln(weight) } else { 0.0 }
+}
+
 impl Groups {
     fn new(summary: &PlanSummary, loss: Loss) -> Self {
         let (q, n) = (&summary.weights, summary.weights.len());
         let mass = |x: usize, y: usize| 0.5 * (summary.mass[(x, y)] + summary.mass[(y, x)]);
-        let psi = |m: f64, x: usize, y: usize| loss.at_best_target(m, q[x] * q[y]);
+        let psi = |m: f64, x: usize, y: usize| term(loss, m, q[x] * q[y]);
+        let margin = |x: usize| (0..n).map(|y| mass(x, y)).sum();
         let edges_of = |x: usize| {
             let others = (0..n).filter(|&y| y != x).map(|y| (y, mass(x, y))).filter(|&(_, m)| m != 0.0);
             others.map(|(y, m)| Edge { to: y as u32, mass: m, psi: psi(m, x, y), cost: 0.0 }).collect()
@@ -104,6 +120,7 @@ impl Groups {
         let mut groups = Self {
             loss,
             weights: q.clone(),
+            margins: (0..n).map(margin).collect(),
             corners: (0..n).map(|x| (mass(x, x), psi(mass(x, x), x, x))).collect(),
             edges: (0..n).map(edges_of).collect(),
             best: vec![NONE; n],
@@ -143,13 +160,18 @@ impl Groups {
                 (mass, psi) = (mass + rows_y[j].mass, psi + rows_y[j].psi);
                 j += 1;
             }
-            if l as usize != x && l as usize != y {
-                total += self.loss.at_best_target(mass, q * self.weights[l as usize]) - psi;
+            let both = to_x == to_y || self.loss != Loss::Kl;
+            if both && l as usize != x && l as usize != y {
+                total += term(self.loss, mass, q * self.weights[l as usize]) - psi;
             }
         }
         let ((own_x, psi_x), (own_y, psi_y)) = (self.corners[x], self.corners[y]);
-        let corner = self.loss.at_best_target(own_x + own_y + 2.0 * edge.mass, q * q);
-        2.0 * total + corner - psi_x - psi_y - 2.0 * edge.psi
+        let corner = term(self.loss, own_x + own_y + 2.0 * edge.mass, q * q);
+        let (margin_x, margin_y) = (self.margins[x], self.margins[y]);
+        let groups = group_term(self.loss, margin_x + margin_y, q)
+            - group_term(self.loss, margin_x, self.weights[x])
+            - group_term(self.loss, margin_y, self.weights[y]);
+        2.0 * total + corner - psi_x - psi_y - 2.0 * edge.psi + groups
     }
 
     fn find_best(&mut self, x: usize) {
@@ -187,8 +209,9 @@ impl Groups {
             self.shift_costs(x as usize, kept, merged, weights);
         }
         self.weights[kept] += self.weights[merged];
+        self.margins[kept] += self.margins[merged];
         let own = self.corners[kept].0 + self.corners[merged].0 + 2.0 * between;
-        self.corners[kept] = (own, self.loss.at_best_target(own, self.weights[kept].powi(2)));
+        self.corners[kept] = (own, term(self.loss, own, self.weights[kept].powi(2)));
         for &x in &around {
             self.join_edges(x as usize, kept, merged);
         }
@@ -206,8 +229,8 @@ impl Groups {
     fn shift_costs(&mut self, x: usize, kept: usize, merged: usize, (q_kept, q_merged): (f64, f64)) {
         let (loss, q_x) = (self.loss, self.weights[x]);
         let (kept_x, merged_x) = (self.to_kept[x], self.to_merged[x]);
-        let psi = |m: f64, p: f64| loss.at_best_target(m, p);
-        let term = |a: f64, b: f64, q_a: f64, q_b: f64, q: f64| {
+        let psi = |m: f64, p: f64| term(loss, m, p);
+        let joined = |a: f64, b: f64, q_a: f64, q_b: f64, q: f64| {
             psi(a + b, (q_a + q_b) * q) - psi(a, q_a * q) - psi(b, q_b * q)
         };
         let mut row = std::mem::take(&mut self.edges[x]);
@@ -219,8 +242,8 @@ impl Groups {
                 continue;
             }
             let q_y = self.weights[y];
-            let halves = term(kept_x, kept_y, q_x, q_y, q_kept) + term(merged_x, merged_y, q_x, q_y, q_merged);
-            let whole = term(kept_x + merged_x, kept_y + merged_y, q_x, q_y, q_kept + q_merged);
+            let halves = joined(kept_x, kept_y, q_x, q_y, q_kept) + joined(merged_x, merged_y, q_x, q_y, q_merged);
+            let whole = joined(kept_x + merged_x, kept_y + merged_y, q_x, q_y, q_kept + q_merged);
             edge.cost += 2.0 * (whole - halves);
             if kept_y == 0.0 && merged_y == 0.0 {
                 self.copy_cost(y, x, edge.cost);
@@ -240,7 +263,7 @@ impl Groups {
     /// Replaces the edges of x to the two halves by one to the whole, and gives the whole its own.
     fn join_edges(&mut self, x: usize, kept: usize, merged: usize) {
         let mass = self.to_kept[x] + self.to_merged[x];
-        let psi = self.loss.at_best_target(mass, self.weights[x] * self.weights[kept]);
+        let psi = term(self.loss, mass, self.weights[x] * self.weights[kept]);
         let row = &mut self.edges[x];
         row.retain(|edge| edge.to as usize != merged);
         let edge = Edge { to: kept as u32, mass, psi, cost: 0.0 };

@@ -1,7 +1,10 @@
 //! The transport plan T (N×n): who stands for whom, and with how much mass.
 //!
 //! A row holds the few prototypes that share a sample, almost always one. Row sums are the sample
-//! weights from birth and stay so: every constructor and every change goes through this file.
+//! weights from birth and stay so: every constructor and every change goes through this file, or through `plan/stored.rs`,
+//! which restores a plan from a file.
+
+mod stored;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -29,8 +32,9 @@ pub struct Plan {
     rows: Rows,
 }
 
+/// The entries of a plan, as they are stored.
 #[derive(Debug, Clone, PartialEq)]
-enum Rows {
+pub(crate) enum Rows {
     /// One prototype a sample.
     Hard(Vec<u32>),
     /// Sample i holds `lengths[i]` entries from `starts[i]` on; a row may shrink in place.

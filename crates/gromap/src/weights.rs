@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
+/// How far the sum of scaled weights may be from 1.
+const ROUNDING: f64 = 1e-9;
+
 /// Weights of the samples: finite, not negative, sum 1. Cheap to clone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampleWeights(Arc<[f64]>);
@@ -29,6 +32,17 @@ impl SampleWeights {
         }
         let sum: f64 = weights.iter().map(|w| w / largest).sum();
         Ok(Self(weights.iter().map(|w| w / largest / sum).collect()))
+    }
+}
+
+impl SampleWeights {
+    /// Weights that were scaled before, as they are: another division would change their last digits.
+    pub(crate) fn restored(weights: Vec<f64>) -> Result<Self> {
+        let scaled = Self::new(&weights)?;
+        match (0..weights.len()).find(|&i| (weights[i] - scaled[i]).abs() > ROUNDING) {
+            None => Ok(Self(weights.into())),
+            Some(index) => Err(Error::Weight { index, value: weights[index] }),
+        }
     }
 }
 

@@ -76,6 +76,18 @@ impl Pca {
         })
     }
 
+    /// A projection that was fitted before.
+    pub(crate) fn restored(
+        mean: Vec<f64>,
+        components: Matrix<'static>,
+        explained_variance: Vec<f64>,
+        total_variance: f64,
+    ) -> Result<Self> {
+        Error::check_len("features of the principal components", mean.len(), components.columns())?;
+        Error::check_len("number of explained variances", components.rows(), explained_variance.len())?;
+        Ok(Self { mean, components, explained_variance, total_variance })
+    }
+
     /// Mean of the samples fitted to.
     pub fn mean(&self) -> &[f64] {
         &self.mean

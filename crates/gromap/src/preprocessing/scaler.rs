@@ -1,7 +1,7 @@
 //! Features brought to one scale: (x − shift)·factor, column by column.
 
 use super::{check_fit, check_transform, column_means, column_sums};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
 
@@ -57,6 +57,12 @@ impl Scaler {
         Self { shift, factor }
     }
 
+    /// A scaling that was fitted before.
+    pub(crate) fn restored(shift: Vec<f64>, factor: Vec<f64>) -> Result<Self> {
+        Error::check_len("factors of the scaling", shift.len(), factor.len())?;
+        Ok(Self { shift, factor })
+    }
+
     /// Subtracted from each column.
     pub fn shift(&self) -> &[f64] {
         &self.shift
@@ -92,7 +98,6 @@ fn ranges<S: Scalar>(samples: &Matrix<'_, S>) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
 
     fn moments(matrix: &Matrix<'_>, column: usize) -> (f64, f64) {
         let values: Vec<f64> = (0..matrix.rows()).map(|i| matrix[(i, column)]).collect();

@@ -147,6 +147,19 @@ pub enum Error {
         found: f64,
     },
 
+    /// Bytes that are no model, or no longer the one that was written.
+    #[error("the model file is damaged: {0}")]
+    DamagedModel(String),
+
+    /// A model in a format that did not exist yet.
+    #[error("the model file was written by a newer gromap (format {format}; this one reads up to {known})")]
+    NewerModel {
+        /// The format it was written in.
+        format: u32,
+        /// The newest format that can be read.
+        known: u32,
+    },
+
     /// A column index of a sparse matrix is out of range, or its rows are not sorted.
     #[error("sparse similarity, row {row}: {problem}")]
     Sparse {

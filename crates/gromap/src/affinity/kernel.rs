@@ -88,7 +88,7 @@ impl<S: Scalar> InputAffinity<S> for Kernel {
 }
 
 impl KernelFunction {
-    fn check(self) -> Result<()> {
+    pub(crate) fn check(self) -> Result<()> {
         let gamma = match self {
             Self::Rbf { gamma } | Self::Laplacian { gamma } => gamma,
             Self::Polynomial { gamma, coef0, .. } | Self::Sigmoid { gamma, coef0 } => {

@@ -1,0 +1,215 @@
+//! What was not written as it is, is refused.
+
+use proptest::prelude::*;
+
+use super::checksum::crc64;
+use super::tests::{SAMPLES, builder, fit, new_samples, small, soft};
+use super::*;
+use crate::embedding::Normalization;
+use crate::matrix::Matrix;
+use crate::method::Method;
+use crate::model::placement::{Rows, Side};
+use crate::model::{AlphaScale, Scaling};
+use crate::plan::Plan;
+use crate::weights::SampleWeights;
+
+#[track_caller]
+fn refused(bytes: &[u8], problem: &str) {
+    match Model::from_bytes(bytes) {
+        Err(Error::DamagedModel(found)) => assert!(found.contains(problem), "{found}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Changes that no accident makes: the checksum is made to match.
+fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let end = bytes.len() - 8;
+    let checksum = crc64(&bytes[..end]);
+    bytes[end..].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let at = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+    let mut bytes = bytes.to_vec();
+    bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+    bytes
+}
+
+/// An archive of our own making: header, data, checksum.
+fn archive(header: &str, data: &[u8]) -> Vec<u8> {
+    resealed([&(header.len() as u64).to_le_bytes(), header.as_bytes(), data].concat())
+}
+
+#[test]
+fn a_file_cut_short_or_made_longer_is_refused() {
+    let bytes = small().to_bytes();
+    for length in 0..bytes.len() {
+        assert!(matches!(Model::from_bytes(&bytes[..length]), Err(Error::DamagedModel(_))), "{length}");
+    }
+    for extra in [&[0][..], b" ", &[0; 8], &bytes] {
+        refused(&[&bytes, extra].concat(), "bytes of tensors expected");
+    }
+    refused(b"", "0 bytes are too few");
+    refused(b"x,y\n1.0,2.0\n3.0,4.0\n", "a header of 3184095724714929272 bytes expected, 12 found");
+}
+
+#[test]
+fn a_bit_changed_anywhere_is_refused() {
+    let bytes = small().to_bytes();
+    let mut changed = bytes.clone();
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            changed[at] = bytes[at] ^ (1 << bit);
+            assert!(Model::from_bytes(&changed).is_err(), "byte {at}, bit {bit}");
+        }
+        changed[at] = bytes[at];
+    }
+    assert!(Model::from_bytes(&changed).is_ok());
+}
+
+#[test]
+fn a_newer_format_is_named_before_anything_else_is_wrong() {
+    let bytes = replaced(&small().to_bytes(), r#"\"version\":1"#, r#"\"version\":2"#);
+    let newer = Error::NewerModel { format: 2, known: 1 };
+    assert_eq!(Model::from_bytes(&bytes), Err(newer.clone()));
+    assert_eq!(Model::from_bytes(&resealed(bytes)), Err(newer.clone()));
+    let known = "the model file was written by a newer gromap (format 2; this one reads up to 1)";
+    assert_eq!(newer.to_string(), known);
+    let unknown = r#"{"__metadata__":{"gromap-model":"{\"format\":\"gromap-model\",\"version\":2,\"new\":[]}"}}"#;
+    assert_eq!(Model::from_bytes(&archive(unknown, &[0; 8])), Err(newer));
+    refused(&resealed(replaced(&small().to_bytes(), r#"\"version\":1"#, r#"\"version\":0"#)), "format 0");
+}
+
+#[test]
+fn other_archives_are_refused() {
+    refused(&archive("{}", &[0; 8]), "it holds no gromap model");
+    refused(&archive(r#"{"__metadata__":{"gromap-model":"[]"}}"#, &[]), "");
+    let stamp = r#""__metadata__":{"gromap-model":"{\"format\":\"gromap-model\",\"version\":1}"}"#;
+    refused(&archive(&format!("{{{stamp}}}"), &[0; 8]), "0 bytes of tensors expected, 8 found");
+    let lone = r#""checksum":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}"#;
+    refused(&archive(&format!("{{{stamp},{lone}}}"), &[0; 8]), "missing field");
+    refused(&archive(&format!("{{{stamp},{}}}", lone.replace("checksum", "check")), &[0; 8]), "no tensor \"checksum\"");
+    // More than the address space: the sum of it all must not overflow.
+    let huge = |i: u64| {
+        let (size, start) = ((1u64 << 61) - 1, i * ((1 << 61) - 1));
+        format!(r#""{i}":{{"dtype":"U8","shape":[{size}],"data_offsets":[{start},{}]}}"#, start + size)
+    };
+    let all: Vec<String> = (0..8).map(huge).collect();
+    refused(&archive(&format!("{{{stamp},{}}}", all.join(",")), &[0; 8]), "bytes of tensors expected, 8 found");
+    let name = r#"\"format\":\"gromap-model\""#;
+    refused(&resealed(replaced(&small().to_bytes(), name, r#"\"format\":\"gromap-motel\""#)), "gromap-motel");
+}
+
+#[test]
+fn parts_that_do_not_fit_are_refused() {
+    type Change = fn(&mut Model);
+    let table: [(Change, &str); 15] = [
+        (|model| model.weights.truncate(4), "number of weights: expected 5, found 4"),
+        (|model| model.weights[0] += 0.1, "weights are not those of its plan"),
+        (|model| model.weights[0] = f64::NAN, "weights are not those of its plan"),
+        (|model| model.kept.truncate(4), "kept: expected 5, found 4"),
+        (|model| model.kept.swap(0, 1), "not in order"),
+        (|model| model.prototypes = Matrix::zeros(4, 2), "number of prototypes: expected 5, found 4"),
+        (|model| model.prototypes = Matrix::zeros(5, 3), "dimensions of the map: expected 2, found 3"),
+        (|model| model.features = Some(Matrix::zeros(4, 3)), "number of mean samples"),
+        (|model| model.parameters.alpha = 2.0, "alpha is 2"),
+        (|model| model.parameters.normalization = Normalization::Rows, "normalization"),
+        (|model| model.placement.step = None, "fits neither"),
+        (|model| model.placement.side = Side::Places(Matrix::zeros(SAMPLES, 2)), "fits neither"),
+        (|model| model.preparation.features = None, "it has features of the scaling, but no samples"),
+        (|model| model.preparation.features = Some(4), "features of the scaling: expected 4, found 3"),
+        (
+            |model| model.placement.rows = Rows::Factor { mean: vec![], sketch: Matrix::zeros(0, 5) },
+            "length of the mean",
+        ),
+    ];
+    let good = fit(builder(Method::TSnekhorn).scaling(Scaling::Standard).alpha(0.5, AlphaScale::Raw));
+    for (change, problem) in table {
+        let mut model = good.clone();
+        change(&mut model);
+        refused(&model.to_bytes(), problem);
+    }
+    let mut model = good.clone();
+    for neighbors in [0, SAMPLES + 1] {
+        let Rows::Neighbors { neighbors: found, .. } = &mut model.placement.rows else { unreachable!() };
+        *found = neighbors;
+        refused(&model.to_bytes(), "neighbors is");
+    }
+    let mut model = good;
+    model.placement.step.as_mut().unwrap().pull = Matrix::zeros(5, 4);
+    refused(&model.to_bytes(), "columns of the pull: expected 5, found 4");
+}
+
+#[test]
+fn wrong_entries_of_plans_are_refused() {
+    let (hard, soft) = (small().to_bytes(), soft().to_bytes());
+    // The labels of the small model are the last before the checksum, by their size and name.
+    let mut label = hard.clone();
+    let at = hard.len() - 12;
+    label[at] = 7;
+    refused(&resealed(label), "label is 7; it must be less than 2");
+    let swapped = replaced(&hard, "\"plan.labels\"", "\"plan.xabels\"");
+    refused(&resealed(swapped), "no tensor \"plan.starts\"");
+    refused(&resealed(replaced(&hard, "\"history\"", "\"hislory\"")), "no tensor \"history\"");
+    refused(&resealed(replaced(&hard, "\"features\":{", "\"feature5\":{")), "\"feature5\" that does not belong");
+    let wide = replaced(&soft, "\"plan.mass\":{\"dtype\":\"F64\"", "\"plan.mass\":{\"dtype\":\"I64\"");
+    refused(&resealed(wide), "\"plan.mass\" is a tensor of I64");
+}
+
+#[test]
+fn rows_of_stored_plans_are_checked() {
+    use crate::plan::Rows::Soft;
+    let weights = || SampleWeights::uniform(2).unwrap();
+    let plan = |starts: [usize; 2], lengths: [u32; 2], prototypes: [u32; 3], mass: [f64; 3]| {
+        let (starts, lengths) = (starts.to_vec(), lengths.to_vec());
+        Plan::restored(Soft { starts, lengths, prototypes: prototypes.to_vec(), mass: mass.to_vec() }, 2, weights())
+    };
+    assert!(plan([0, 2], [2, 1], [0, 1, 1], [0.2, 0.3, 0.5]).is_ok());
+    for wrong in [
+        plan([0, 2], [2, 2], [0, 1, 1], [0.2, 0.3, 0.5]),
+        plan([0, usize::MAX], [2, 1], [0, 1, 1], [0.2, 0.3, 0.5]),
+        plan([0, 2], [2, 0], [0, 1, 1], [0.2, 0.3, 0.5]),
+        plan([0, 2], [2, 1], [0, 2, 1], [0.2, 0.3, 0.5]),
+        plan([0, 2], [2, 1], [1, 1, 1], [0.2, 0.3, 0.5]),
+        plan([0, 2], [2, 1], [0, 1, 1], [0.2, 0.2, 0.5]),
+        plan([0, 2], [2, 1], [0, 1, 1], [0.6, -0.1, 0.5]),
+        plan([0, 2], [2, 1], [0, 1, 1], [f64::NAN, 0.3, 0.5]),
+    ] {
+        assert!(wrong.is_err());
+    }
+    assert!(SampleWeights::restored(vec![0.5, 0.6]).is_err());
+    assert!(SampleWeights::restored(vec![0.5, -0.5]).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn random_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), length in 0u8..200) {
+        prop_assert!(Model::from_bytes(&bytes).is_err());
+        let begun = [&[length, 0, 0, 0, 0, 0, 0, 0][..], b"{\"", &bytes].concat();
+        prop_assert!(Model::from_bytes(&begun).is_err());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// A file that lies on purpose is refused or used, but nothing panics.
+    #[test]
+    fn forged_files_never_panic(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+        static MODELS: std::sync::LazyLock<[Vec<u8>; 4]> = std::sync::LazyLock::new(|| {
+            let every = fit(builder(Method::KernelPca).every_sample());
+            [small().to_bytes(), soft().to_bytes(), fit(builder(Method::Umap)).to_bytes(), every.to_bytes()]
+        });
+        for bytes in &*MODELS {
+            let mut forged = bytes.clone();
+            places.iter().for_each(|(at, byte)| forged[at.index(bytes.len())] = *byte);
+            if let Ok(model) = Model::from_bytes(&resealed(forged)) {
+                let _ = (model.predict(&new_samples()), model.transform(&new_samples()), model.embedding());
+            }
+        }
+    }
+}

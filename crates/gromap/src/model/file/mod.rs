@@ -1,0 +1,116 @@
+//! The model file: everything a [`Model`] is, as bytes, the same from Rust, Python and the command line.
+//!
+//! A file is a [safetensors](https://huggingface.co/docs/safetensors) archive, so any of its readers can open it:
+//!
+//! ```text
+//! 8 bytes   length of the header
+//! header    JSON: {"__metadata__": {"gromap-model": "<JSON text>"}, "prototypes": {dtype, shape, data_offsets}, …}
+//! tensors   prototypes, weights, history, kept, features?, plan.*, start.*?, scaler.*?, pca.*?, rows.*?, side.*?, step.*?
+//! 8 bytes   tensor "checksum": CRC-64/XZ of all bytes before it
+//! ```
+//!
+//! The text holds names, counts and single numbers (`header.rs`); anything as long as the data is a tensor. What is there
+//! says what it is: `plan.labels` is a hard plan, `plan.starts` a soft one, no `scaler.shift` means no scaling. Tensors are
+//! little endian, numbers in the text have the digits that give their bits back, and so a model that is read **equals** the one
+//! that was written, and the same model is always written as the same bytes.
+//!
+//! Reading trusts nothing: a newer format is named first, then the checksum must match, then every part goes through the
+//! constructors that check it, and what is left over is refused.
+
+mod checks;
+mod checksum;
+mod container;
+mod forms;
+mod header;
+mod parts;
+
+use self::container::{Reader, Writer, damaged};
+use self::header::Header;
+use super::Model;
+use crate::error::{Error, Result};
+use crate::start::Start;
+
+impl Model {
+    /// The model as the bytes of a file; nothing is opened or written here.
+    ///
+    /// ```
+    /// use gromap::{GromovDr, Matrix, Method, Model};
+    /// let samples = Matrix::from_fn(30, 2, |i, j| ((i * (j + 3)) % 11) as f64);
+    /// let model = GromovDr::builder().method(Method::Pca).prototypes(4).fit(&samples)?;
+    /// let again = Model::from_bytes(&model.to_bytes())?;
+    /// assert_eq!(again, model);
+    /// assert_eq!(again.predict(&samples)?, model.predict(&samples)?);
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        let header = Header::of(self);
+        out.matrix("prototypes", &self.prototypes);
+        out.vector("weights", &self.weights);
+        out.vector("history", &self.history);
+        out.vector("kept", &self.kept);
+        if let Some(features) = &self.features {
+            out.matrix("features", features);
+        }
+        parts::write_plan(&mut out, "plan", &self.plan);
+        if let Start::Plan(plan) = &self.parameters.start {
+            parts::write_plan(&mut out, "start", plan);
+        }
+        parts::write_preparation(&mut out, &self.preparation);
+        parts::write_placement(&mut out, &self.placement, &header.side);
+        let Ok(text) = serde_json::to_string(&header) else { unreachable!("names and numbers are always JSON") };
+        out.finish(text)
+    }
+
+    /// The model that [`to_bytes`](Self::to_bytes) wrote, equal in every bit. Anything else is refused: bytes missing, added or
+    /// changed as [`Error::DamagedModel`], a later format as [`Error::NewerModel`].
+    ///
+    /// ```
+    /// use gromap::{Error, GromovDr, Matrix, Method, Model};
+    /// let samples = Matrix::from_fn(30, 2, |i, j| ((i * (j + 3)) % 11) as f64);
+    /// let mut bytes = GromovDr::builder().method(Method::Pca).prototypes(4).fit(&samples)?.to_bytes();
+    /// bytes[1000] ^= 1;
+    /// assert!(matches!(Model::from_bytes(&bytes), Err(Error::DamagedModel(_))));
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Self::read(bytes).map_err(|error| match error {
+            Error::DamagedModel(_) | Error::NewerModel { .. } => error,
+            other => damaged(other),
+        })
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self> {
+        let (mut from, text) = Reader::open(bytes)?;
+        let header: Header = serde_json::from_str(&text).map_err(damaged)?;
+        let plan = parts::read_plan(&mut from, "plan")?;
+        let prototypes = from.matrix("prototypes")?;
+        let placement = parts::read_placement(&mut from, &header, &plan, &prototypes)?;
+        let start = header.parameters.start.start(|| parts::read_plan(&mut from, "start"))?;
+        let model = Self {
+            prototypes,
+            weights: from.vector("weights")?,
+            features: from.has("features").then(|| from.matrix("features")).transpose()?,
+            plan,
+            kept: from.vector("kept")?,
+            loss: header.loss,
+            loss_is_complete: header.loss_is_complete,
+            history: from.vector("history")?,
+            stop: header.stop,
+            hardness: header.hardness,
+            certificate: header.certificate.map(|named| named.0),
+            warnings: header.warnings,
+            preparation: parts::read_preparation(&mut from, header.features)?,
+            placement,
+            parameters: header.parameters.asked(start),
+        };
+        from.finish()?;
+        model.check_parts()?;
+        Ok(model)
+    }
+}
+
+#[cfg(test)]
+mod damage_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! The parts of a model as tensors, and back through the constructors that check them.
+
+use super::container::{Reader, Writer, damaged};
+use super::header::{Header, RowsForm, SideForm};
+use crate::error::{Error, Result};
+use crate::matrix::Matrix;
+use crate::model::placement::{Placement, RowStep, Rows, Side};
+use crate::model::preparation::Preparation;
+use crate::plan::{Plan, Rows as Entries};
+use crate::preprocessing::{Pca, Scaler};
+use crate::weights::SampleWeights;
+
+/// Writes a plan under a name: `prototypes`, `labels` or `starts`, `entries` and `mass`; `lengths` where rows have room
+/// to spare; `sample_weights` unless they are uniform.
+pub(super) fn write_plan<'a>(out: &mut Writer<'a>, name: &str, plan: &'a Plan) {
+    out.scalar(format!("{name}.prototypes"), plan.prototypes() as u64);
+    let weights: &[f64] = plan.sample_weights();
+    if SampleWeights::uniform(weights.len()).as_deref() != Ok(weights) {
+        out.vector(format!("{name}.sample_weights"), weights);
+    }
+    match plan.stored() {
+        Entries::Hard(labels) => out.vector(format!("{name}.labels"), labels),
+        Entries::Soft { starts, lengths, prototypes, mass } => {
+            out.vector(format!("{name}.starts"), starts.iter().map(|&start| start as u64).collect::<Vec<_>>());
+            if lengths_between(starts, mass.len()).as_ref() != Some(lengths) {
+                out.vector(format!("{name}.lengths"), lengths);
+            }
+            out.vector(format!("{name}.entries"), prototypes);
+            out.vector(format!("{name}.mass"), mass);
+        }
+    }
+}
+
+/// Lengths of rows that fill the room from each start to the next, if the starts ascend.
+fn lengths_between(starts: &[usize], entries: usize) -> Option<Vec<u32>> {
+    let ends = starts.iter().skip(1).copied().chain([entries]);
+    starts.iter().zip(ends).map(|(&start, end)| u32::try_from(end.checked_sub(start)?).ok()).collect()
+}
+
+pub(super) fn read_plan(from: &mut Reader<'_>, name: &str) -> Result<Plan> {
+    let named = |part: &str| format!("{name}.{part}");
+    let size = |value: u64| usize::try_from(value).map_err(damaged);
+    let prototypes = size(from.scalar(&named("prototypes"))?)?;
+    let rows = if from.has(&named("labels")) {
+        Entries::Hard(from.vector(&named("labels"))?)
+    } else {
+        let starts = from.vector(&named("starts"))?.into_iter().map(size).collect::<Result<Vec<_>>>()?;
+        let mass: Vec<f64> = from.vector(&named("mass"))?;
+        let lengths = if from.has(&named("lengths")) {
+            from.vector(&named("lengths"))?
+        } else {
+            lengths_between(&starts, mass.len()).ok_or_else(|| damaged("the rows of its plan are not in order"))?
+        };
+        Entries::Soft { starts, lengths, prototypes: from.vector(&named("entries"))?, mass }
+    };
+    let samples = match &rows {
+        Entries::Hard(labels) => labels.len(),
+        Entries::Soft { starts, .. } => starts.len(),
+    };
+    let weights = if from.has(&named("sample_weights")) {
+        SampleWeights::restored(from.vector(&named("sample_weights"))?)?
+    } else {
+        SampleWeights::uniform(samples)?
+    };
+    Plan::restored(rows, prototypes, weights)
+}
+
+pub(super) fn write_preparation<'a>(out: &mut Writer<'a>, preparation: &'a Preparation) {
+    if let Some(scaler) = &preparation.scaler {
+        out.vector("scaler.shift", scaler.shift());
+        out.vector("scaler.factor", scaler.factor());
+    }
+    if let Some(pca) = &preparation.pca {
+        out.vector("pca.mean", pca.mean());
+        out.matrix("pca.components", pca.components());
+        out.vector("pca.explained_variance", pca.explained_variance());
+        out.scalar("pca.total_variance", pca.total_variance());
+    }
+}
+
+pub(super) fn read_preparation(from: &mut Reader<'_>, features: Option<usize>) -> Result<Preparation> {
+    let mut preparation = Preparation { features, scaler: None, pca: None };
+    if from.has("scaler.shift") {
+        let scaler = Scaler::restored(from.vector("scaler.shift")?, from.vector("scaler.factor")?)?;
+        check_features("features of the scaling", features, scaler.shift().len())?;
+        preparation.scaler = Some(scaler);
+    }
+    if from.has("pca.mean") {
+        let (mean, components) = (from.vector("pca.mean")?, from.matrix("pca.components")?);
+        let variances = (from.vector("pca.explained_variance")?, from.scalar("pca.total_variance")?);
+        check_features("features of the projection", features, mean.len())?;
+        preparation.pca = Some(Pca::restored(mean, components, variances.0, variances.1)?);
+    }
+    Ok(preparation)
+}
+
+/// Refuses another number of features than the samples had, and any where there were no samples.
+fn check_features(what: &str, features: Option<usize>, found: usize) -> Result<()> {
+    let expected = features.ok_or_else(|| damaged(format!("it has {what}, but no samples")))?;
+    Error::check_len(what, expected, found)
+}
+
+pub(super) fn write_placement<'a>(out: &mut Writer<'a>, placement: &'a Placement, side: &SideForm) {
+    match &placement.rows {
+        Rows::Unknown => {}
+        Rows::Factor { mean, sketch } => {
+            out.vector("rows.mean", mean);
+            out.matrix("rows.sketch", sketch);
+        }
+        Rows::Kernel { function: _, samples, means } => {
+            out.matrix("rows.samples", samples);
+            out.vector("rows.kernel_means", &means.0);
+            out.scalar("rows.kernel_mean", means.1);
+        }
+        Rows::Neighbors { samples, neighbors: _, weighing: _ } => out.matrix("rows.samples", samples),
+    }
+    match (&placement.side, side) {
+        (Side::Plan(plan), SideForm::OwnPlan) => write_plan(out, "side", plan),
+        (Side::Places(places), SideForm::OwnPlaces) => out.matrix("side.places", places),
+        _ => {}
+    }
+    if let Some(RowStep { pull, pressure, features }) = &placement.step {
+        out.matrix("step.pull", pull);
+        out.vector("step.pressure", pressure);
+        if let Some((features, share)) = features {
+            out.matrix("step.features", features);
+            out.scalar("step.features_share", *share);
+        }
+    }
+}
+
+pub(super) fn read_placement(
+    from: &mut Reader<'_>,
+    header: &Header,
+    plan: &Plan,
+    prototypes: &Matrix<'static>,
+) -> Result<Placement> {
+    let rows = match &header.rows {
+        RowsForm::Unknown => Rows::Unknown,
+        RowsForm::Factor => Rows::Factor { mean: from.vector("rows.mean")?, sketch: from.matrix("rows.sketch")? },
+        RowsForm::Kernel(function) => Rows::Kernel {
+            function: *function,
+            samples: from.matrix("rows.samples")?,
+            means: (from.vector("rows.kernel_means")?, from.scalar("rows.kernel_mean")?),
+        },
+        RowsForm::Neighbors { neighbors, weighing } => {
+            Rows::Neighbors { samples: from.matrix("rows.samples")?, neighbors: *neighbors, weighing: weighing.clone() }
+        }
+    };
+    let side = match header.side {
+        SideForm::Plan => Side::Plan(plan.clone()),
+        SideForm::Prototypes => Side::Places(prototypes.clone()),
+        SideForm::OwnPlan => Side::Plan(read_plan(from, "side")?),
+        SideForm::OwnPlaces => Side::Places(from.matrix("side.places")?),
+    };
+    let step = from.has("step.pull").then(|| read_step(from)).transpose()?;
+    Ok(Placement { rows, side, step })
+}
+
+fn read_step(from: &mut Reader<'_>) -> Result<RowStep> {
+    let (pull, pressure) = (from.matrix("step.pull")?, from.vector("step.pressure")?);
+    let features = from
+        .has("step.features")
+        .then(|| -> Result<_> { Ok((from.matrix("step.features")?, from.scalar("step.features_share")?)) });
+    Ok(RowStep { pull, pressure, features: features.transpose()? })
+}

@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn prototypes_come_heaviest_first_and_unused_ones_not_at_all() {
-        let found = describe(&[0, 2, 2, 2], &[0.25, 0.0, 0.75], &[&[1.0, 2.0]; 3], &[5, 9, 9, 1]);
+        let found = describe(&[0, 2, 2, 2], &[0.25, 0.0, 0.75], &[&[1.0, 2.0][..]; 3], &[5, 9, 9, 1]);
         let lines: Vec<_> = found.iter().map(|p| (p.index, p.weight, p.members, p.majority, p.purity)).collect();
         assert_eq!(lines, [(2, 0.75, 3, "Ankle boot", 2.0 / 3.0), (0, 0.25, 1, "Sandal", 1.0)]);
     }

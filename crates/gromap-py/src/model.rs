@@ -3,7 +3,7 @@
 use gromap::embedding::Normalization;
 use gromap::{
     AlphaScale, Clustering, GromovClustering, GromovDr, Level, Method, Model, Plan, Projection, SampleWeights, Scale,
-    Scaling, Start, Target,
+    Scaling, Start, Stopping, Target,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
@@ -129,6 +129,7 @@ impl Parameters<'_> {
 
     fn clustering(&self, weights: &SampleWeights, target: &str, scale: &str) -> PyResult<GromovClustering> {
         let settings = self.settings.parse()?;
+        let stopping = Stopping { abs_tolerance: 0.0, ..settings.stopping };
         let scale = one_of("target_scale", scale, &[("raw", Scale::Raw), ("max", Scale::UnitMaximum)])?;
         let target = one_of("target", target, &[("free", Target::Free), ("identity", Target::Identity(scale))])?;
         let mut recipe = GromovClustering::builder(self.n_prototypes.unwrap_or(0))
@@ -139,7 +140,7 @@ impl Parameters<'_> {
             .start(self.start(weights)?)
             .n_init(self.n_init)
             .solver(settings.solver)
-            .stopping(settings.stopping)
+            .stopping(stopping)
             .seed(settings.seed)
             .projection(self.projection()?)
             .scaling(self.scaling()?);

@@ -74,7 +74,8 @@ pub struct Clustering {
 impl GromovClustering {
     /// So many clusters with a free target, on the similarity of t-SNEkhorn.
     pub fn builder(clusters: usize) -> Self {
-        let stopping = Stopping { max_rounds: 200, rel_tolerance: 1e-9, abs_tolerance: 1e-12 };
+        // Losses of similarities that sum to N are of the order 1/N: only shares of them mean something.
+        let stopping = Stopping { max_rounds: 200, rel_tolerance: 1e-9, abs_tolerance: 0.0 };
         Self { clusters, target: Target::Free, recipe: GromovDr::builder().stopping(stopping) }
     }
 
@@ -169,11 +170,11 @@ impl GromovClustering {
         observer: &mut dyn Observer,
     ) -> Result<Clustering> {
         let weights = self.recipe.checked_weights(samples.rows(), weights)?;
-        let (preparation, affinity) = self.recipe.prepare(samples, observer)?;
-        let prepared = preparation.apply(samples)?;
-        let mut found = self.solve(affinity.similarity(), Some(prepared.single()), weights, observer)?;
+        let prepared = self.recipe.prepare(samples, observer)?;
+        let similarity = prepared.affinity.similarity();
+        let mut found = self.solve(similarity, Some(prepared.samples.single()), weights, observer)?;
         found.features = Some(S::samples(samples.view()).means(&found.plan));
-        found.warnings = affinity.warnings.iter().map(ToString::to_string).collect();
+        found.warnings = prepared.affinity.warnings.iter().map(ToString::to_string).collect();
         Ok(found)
     }
 

@@ -10,11 +10,16 @@
 //! Similarity C_X: dense | low-rank | sparse | sum                similarity/
 //!    │ products with a plan, at the cost of its few entries
 //!    ▼
-//! PlanStep: vertex descent | conditional gradient | mirror       transport/
+//! PlanStep: vertex descent | conditional gradient | mirror ◄── C_Z (n×n)  transport/
+//!    │                                                            ▲
+//!    ▼                                                            │ PrototypeKernel
+//! Plan T ──► PlanSummary { M = TᵀC_X T (n×n), q = Tᵀ1 (n) } ──► prototypes Z: closed form | Adam   embedding/
 //!    │
 //!    ▼
-//! Plan T ──► PlanSummary { M = TᵀC_X T (n×n), q = Tᵀ1 (n) } ──► target C̄: given (Srgw) | learnt (Barycenter)
+//! Model { prototypes, weights, features, plan, history }         model/, start/, method
 //! ```
+//!
+//! With a target instead of prototypes the same steps give [`Srgw`] (given) and [`Barycenter`] (learnt).
 //!
 //! Results are the same bytes for the same input, seed and version, whatever the number of threads.
 

@@ -13,8 +13,8 @@
 //! | tsnekhorn | symmetric entropic | Student | KL |
 //! | umap | fuzzy simplicial set | UMAP's curve | binary cross-entropy |
 //!
-//! A new one is a variant, a row in each `match` below, a row in the table of the tests and a line in the
-//! changelog; `docs/methods.md` walks through it.
+//! A new one is a variant, a row in each `match` below, a rule for new samples (`model/fitting.rs`), a row in the
+//! table of the tests and a line in the changelog.
 
 use std::fmt;
 use std::str::FromStr;

@@ -204,6 +204,68 @@ fn the_number_of_threads_leaves_no_trace() {
     assert_eq!(one, run(4));
 }
 
+/// Groups of samples around points of a line, far enough apart to be told from each other.
+fn groups(samples: usize) -> Matrix<'static> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
+    Matrix::from_fn(samples, 4, |i, j| 3.0 * ((i % 5) * (j + 1)) as f64 + rng.random::<f64>())
+}
+
+#[test]
+fn models_are_the_same_bytes_for_any_number_of_threads() {
+    let samples = groups(120);
+    for method in Method::ALL {
+        for recipe in [GromovDr::builder().prototypes(8), GromovDr::builder().every_sample()] {
+            let recipe = recipe.method(method).perplexity(10.0).neighbors(Some(20)).seed(5);
+            let fit = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| recipe.fit(&samples)).unwrap().to_bytes()
+            };
+            let alone = fit(1);
+            assert!(alone == fit(2) && alone == fit(4), "{method} {:?}", recipe);
+        }
+    }
+}
+
+#[test]
+fn models_do_not_care_for_the_order_of_samples() {
+    let samples = groups(150);
+    let turned = Matrix::from_fn(150, 4, |i, j| samples[(149 - i, j)]);
+    for method in [Method::Pca, Method::TSnekhorn] {
+        let fit = |samples: &Matrix<'_>| {
+            let recipe = GromovDr::builder().prototypes(5).method(method).perplexity(10.0).seed(0);
+            recipe.fit(samples).unwrap().plan.labels()
+        };
+        let (labels, mirrored) = (fit(&samples), fit(&turned));
+        for i in 0..150 {
+            for j in 0..150 {
+                assert_eq!(labels[i] == labels[j], mirrored[149 - i] == mirrored[149 - j], "{method}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_observer_may_stop_a_model_and_keeps_the_best() {
+    let samples = groups(200);
+    let mut stages = Vec::new();
+    let mut rounds = 0;
+    let mut watch = |event: &Event| match event {
+        Event::Stage(stage) => {
+            stages.push(*stage);
+            Flow::Continue
+        }
+        _ => {
+            rounds += 1;
+            if rounds > 1 { Flow::Stop } else { Flow::Continue }
+        }
+    };
+    let recipe = GromovDr::builder().prototypes(9).perplexity(10.0).start(Start::Random);
+    let model = recipe.fit_observed(&samples, None, &mut watch).unwrap();
+    assert_eq!(model.stop, StopReason::Interrupted);
+    assert_eq!(model.history.last(), Some(&model.loss));
+    assert_eq!(stages, [Stage::Prepare, Stage::Affinity, Stage::Start, Stage::Fit]);
+}
+
 #[test]
 fn scores_are_the_same_bytes_for_any_number_of_threads() {
     let (samples, map) = (factor(3, 900, 6), factor(4, 900, 2));

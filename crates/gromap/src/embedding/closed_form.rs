@@ -62,3 +62,75 @@ pub(crate) fn places(frame: &Matrix<'_>, left_out: &[f64]) -> Matrix<'static> {
     let divisor = |k: usize| if left_out[k].abs() > 1e-8 * largest { left_out[k] } else { 1.0 };
     Matrix::from_fn(frame.rows(), frame.columns(), |k, c| frame[(k, c)] / divisor(k))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary() -> PlanSummary {
+        let weights = vec![0.1, 0.2, 0.3, 0.25, 0.15, 0.0];
+        let factor = Matrix::from_fn(6, 3, |k, c| ((k * k + 2 * c * k + c) % 7) as f64 - 3.0);
+        let gram = |k: usize, l: usize| factor.row(k).iter().zip(factor.row(l)).map(|(a, b)| a * b).sum::<f64>();
+        let mass = Matrix::from_fn(6, 6, |k, l| weights[k] * gram(k, l) * weights[l]);
+        PlanSummary { mass, weights }
+    }
+
+    /// Σ q·q·(ZZᵀ)² − 2·⟨M, ZZᵀ⟩
+    fn loss(summary: &PlanSummary, z: &Matrix<'_>) -> f64 {
+        let q = &summary.weights;
+        let mut total = 0.0;
+        for k in 0..q.len() {
+            for l in 0..q.len() {
+                let c: f64 = z.row(k).iter().zip(z.row(l)).map(|(a, b)| a * b).sum();
+                total += q[k] * q[l] * c * c - 2.0 * summary.mass[(k, l)] * c;
+            }
+        }
+        total
+    }
+
+    #[test]
+    fn no_neighbour_beats_the_closed_form() {
+        let summary = summary();
+        for dims in [1, 2, 3, 4] {
+            let best = gram(&summary, dims).unwrap();
+            let lowest = loss(&summary, &best);
+            for at in 0..best.values().len() {
+                for step in [-1e-3, 1e-3] {
+                    let mut other = best.clone();
+                    other.values_mut()[at] += step;
+                    assert!(loss(&summary, &other) >= lowest - 1e-12);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn enough_dimensions_give_the_barycenter() {
+        let summary = summary();
+        let z = gram(&summary, 5).unwrap();
+        for k in 0..5 {
+            for l in 0..5 {
+                let c: f64 = z.row(k).iter().zip(z.row(l)).map(|(a, b)| a * b).sum();
+                let target = summary.mass[(k, l)] / (summary.weights[k] * summary.weights[l]);
+                assert!((c - target).abs() < 1e-9, "{c} {target}");
+            }
+        }
+        assert_eq!(z.row(5), &[0.0; 5]);
+    }
+
+    #[test]
+    fn a_frame_is_orthonormal_against_the_weights() {
+        let summary = summary();
+        let (z, left_out) = frame(&summary, 2).unwrap();
+        let product = |a: &dyn Fn(usize) -> f64, b: &dyn Fn(usize) -> f64| {
+            (0..6).map(|k| summary.weights[k] * a(k) * b(k)).sum::<f64>()
+        };
+        for c in 0..2 {
+            for e in 0..2 {
+                let expected = if c == e { 1.0 } else { 0.0 };
+                assert!((product(&|k| z[(k, c)], &|k| z[(k, e)]) - expected).abs() < 1e-9);
+            }
+            assert!(product(&|k| z[(k, c)], &|k| left_out[k]).abs() < 1e-9);
+        }
+    }
+}

@@ -31,19 +31,34 @@ pub(super) struct Given<'a> {
     pub(super) weights: SampleWeights,
 }
 
+/// Samples on their way into a fit.
+pub(crate) struct Prepared<'m, S: Scalar> {
+    pub(crate) preparation: Preparation,
+    /// Scaled and projected.
+    pub(crate) samples: Matrix<'m, S>,
+    pub(crate) affinity: Affinity<S>,
+}
+
+impl<S: Scalar> Prepared<'_, S> {
+    /// The scaled samples, if α lets features count.
+    pub(super) fn features<'f>(&self, samples: &'f Matrix<'_, S>, alpha: f64) -> Result<Option<Matrix<'f, S>>> {
+        (alpha < 1.0).then(|| self.preparation.scaled(samples)).transpose()
+    }
+}
+
 impl<'a> Given<'a> {
-    /// An affinity, the samples it was made from, and their features where they count.
+    /// Prepared samples, and their features where they count.
     pub(super) fn of<S: Scalar>(
-        affinity: &'a Affinity<S>,
-        samples: Matrix<'a, f32>,
+        prepared: &'a Prepared<'_, S>,
         features: Option<Samples<'a>>,
         weights: SampleWeights,
     ) -> Self {
-        let sparse = match &affinity.operator {
+        let sparse = match &prepared.affinity.operator {
             Operator::Sparse(sparse) => Some(sparse),
             _ => None,
         };
-        Self { similarity: affinity.similarity(), sparse, samples: Some(samples), features, weights }
+        let samples = Some(prepared.samples.single());
+        Self { similarity: prepared.affinity.similarity(), sparse, samples, features, weights }
     }
 }
 
@@ -77,13 +92,12 @@ impl GromovDr {
         observer: &mut dyn Observer,
     ) -> Result<Model> {
         let weights = self.checked_weights(samples.rows(), weights)?;
-        let (preparation, affinity) = self.prepare(samples, observer)?;
-        let prepared = preparation.apply(samples)?;
-        let scaled = preparation.scaled(samples)?;
-        let features = (self.alpha < 1.0).then(|| S::samples(scaled.view()));
-        let given = Given::of(&affinity, prepared.single(), features, weights);
+        let prepared = self.prepare(samples, observer)?;
+        let scaled = prepared.features(samples, self.alpha)?;
+        let features = scaled.as_ref().map(|scaled| S::samples(scaled.view()));
+        let given = Given::of(&prepared, features, weights);
         let found = self.solve(&given, self.prototypes, &self.start, observer)?;
-        self.model_of_samples(found, samples, &affinity, preparation.clone())
+        self.model_of_samples(found, samples, &prepared)
     }
 
     /// Fits to a given similarity, with features for images and profiles if there are any. The method says
@@ -111,16 +125,17 @@ impl GromovDr {
         &self,
         found: Found,
         samples: &Matrix<'_, S>,
-        affinity: &Affinity<S>,
-        preparation: Preparation,
+        prepared: &Prepared<'_, S>,
     ) -> Result<Model> {
+        let affinity = &prepared.affinity;
         let side = found.side(self.method);
-        let rows = self.rows(affinity, &preparation.apply(samples)?, &side)?;
+        let rows = self.rows(affinity, &prepared.samples, &side)?;
         // Distances along a graph and degrees of its nodes would change with a new sample: its neighbours vote.
         let votes = matches!(self.method, Method::Isomap | Method::LaplacianEigenmaps);
         let step = found.step.clone().map(|step| if votes { RowStep::vote(step.pressure.len()) } else { step });
         let placement = Placement { rows, side, step };
         let features = S::samples(samples.view());
+        let preparation = prepared.preparation.clone();
         let mut model = self.model(found, affinity.similarity(), Some(features), preparation, placement)?;
         model.warnings = affinity.warnings.iter().map(ToString::to_string).collect();
         Ok(model)
@@ -138,18 +153,18 @@ impl GromovDr {
     }
 
     /// Scales and projects samples, and builds their similarity.
-    pub(crate) fn prepare<S: Scalar>(
+    pub(crate) fn prepare<'m, S: Scalar>(
         &self,
-        samples: &Matrix<'_, S>,
+        samples: &'m Matrix<'_, S>,
         observer: &mut dyn Observer,
-    ) -> Result<(Preparation, Affinity<S>)> {
+    ) -> Result<Prepared<'m, S>> {
         observer.on(&Event::Stage(Stage::Prepare));
         samples.check_finite("samples")?;
         let preparation = Preparation::fit(samples, self.method, self.scaling, self.projection)?;
         let prepared = preparation.apply(samples)?;
         observer.on(&Event::Stage(Stage::Affinity));
         let affinity = self.method.affinity(&prepared, &self.options)?;
-        Ok((preparation, affinity))
+        Ok(Prepared { preparation, samples: prepared, affinity })
     }
 
     /// Finds plan and prototypes.

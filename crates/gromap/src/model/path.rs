@@ -8,9 +8,9 @@
 use faer::Mat;
 
 use super::fitting::Given;
+use super::placement::{Rows, Side};
 use super::{GromovDr, Model};
 use crate::error::{Error, Result};
-use crate::features::Samples;
 use crate::matrix::Matrix;
 use crate::observe::Observer;
 use crate::plan::Plan;
@@ -67,11 +67,10 @@ impl GromovDr {
             return Err(Error::parameter("number of prototypes of a path", first, "ascending, at least one"));
         }
         let weights = self.checked_weights(samples.rows(), weights)?;
-        let (preparation, affinity) = self.prepare(samples, observer)?;
-        let prepared = preparation.apply(samples)?;
-        let scaled = preparation.scaled(samples)?;
-        let features: Option<Samples<'_>> = (self.alpha < 1.0).then(|| S::samples(scaled.view()));
-        let given = Given::of(&affinity, prepared.single(), features, weights);
+        let prepared = self.prepare(samples, observer)?;
+        let scaled = prepared.features(samples, self.alpha)?;
+        let features = scaled.as_ref().map(|scaled| S::samples(scaled.view()));
+        let given = Given::of(&prepared, features, weights);
         let mut path = Path { models: Vec::new(), lineage: Vec::new() };
         for &size in sizes {
             let start = match (level, path.models.last()) {
@@ -80,9 +79,9 @@ impl GromovDr {
             };
             let found = self.solve(&given, Some(size), &start, observer)?;
             let of_level = Self { prototypes: Some(size), ..self.clone() };
-            let mut model = of_level.model_of_samples(found, samples, &affinity, preparation.clone())?;
+            let mut model = of_level.model_of_samples(found, samples, &prepared)?;
             if let Some(before) = path.models.last() {
-                align(&mut model, before)?;
+                align(&mut model, before);
                 path.lineage.push(lineage(&before.plan, &model.plan));
             }
             path.models.push(model);
@@ -118,7 +117,7 @@ fn lineage(before: &Plan, after: &Plan) -> Vec<(u32, u32, f64)> {
 }
 
 /// Turns and shifts the map of a model onto that of the one before: the places of the samples are matched.
-fn align(model: &mut Model, before: &Model) -> Result<()> {
+fn align(model: &mut Model, before: &Model) {
     let links = lineage(&before.plan, &model.plan);
     let dims = model.prototypes.columns();
     let mean = |model: &Model, side: fn(&(u32, u32, f64)) -> u32| -> Vec<f64> {
@@ -133,10 +132,33 @@ fn align(model: &mut Model, before: &Model) -> Result<()> {
         };
         links.iter().map(product).sum::<f64>()
     });
-    let Ok(svd) = cross.svd() else { return Ok(()) };
+    let Ok(svd) = cross.svd() else { return };
     let turn = svd.U() * svd.V().transpose();
-    model.prototypes = Matrix::from_fn(model.prototypes.rows(), dims, |k, b| {
-        (0..dims).map(|a| (model.prototypes[(k, a)] - here[a]) * turn[(a, b)]).sum::<f64>() + there[b]
-    });
-    Ok(())
+    let turned = |matrix: &Matrix<'_>, from: &[f64], to: &[f64]| {
+        Matrix::from_fn(matrix.rows(), dims, |k, b| {
+            (0..dims).map(|a| (matrix[(k, a)] - from[a]) * turn[(a, b)]).sum::<f64>() + to[b]
+        })
+    };
+    // Where every sample is a prototype, new samples are placed by the same coordinates. Those that are products with
+    // a row of C_X can be turned but not shifted.
+    let zero = vec![0.0; dims];
+    let placement = &mut model.placement;
+    let (from, to) = match (&placement.step, &placement.rows) {
+        (None, Rows::Factor { .. } | Rows::Kernel { .. }) => (&zero, &zero),
+        _ => (&here, &there),
+    };
+    model.prototypes = turned(&model.prototypes, from, to);
+    if placement.step.is_none() {
+        if let Side::Places(places) = &placement.side {
+            placement.side = Side::Places(turned(places, from, to));
+        }
+        match &mut placement.rows {
+            Rows::Factor { sketch, .. } => *sketch = turned(sketch, from, to),
+            Rows::Kernel { means: (columns, _), .. } => {
+                let row = Matrix::from_fn(1, dims, |_, c| columns[c]);
+                *columns = turned(&row, from, to).row(0).to_vec();
+            }
+            Rows::Neighbors { .. } | Rows::Unknown => {}
+        }
+    }
 }

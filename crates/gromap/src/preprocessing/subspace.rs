@@ -1,4 +1,8 @@
-//! The leading eigenvectors of a covariance too large to be formed: the samples multiply, twice.
+//! The leading eigenvectors of a covariance too large to be formed.
+//!
+//! Fewer samples than features: the N×N inner products G = X_c·X_cᵀ have the same eigenvalues, and X_cᵀ·u/√λ are the
+//! directions. N²·p operations, half of them by symmetry, in the precision of the samples, summed in `f64`.
+//! Otherwise the samples multiply, twice, a block of directions at a time.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
@@ -7,12 +11,19 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
-use crate::similarity::sum_in_order;
+use crate::similarity::{Dense, Side, Similarity, sum_in_order};
 use crate::spectrum::{Search, leading_eigenpairs};
 
 /// ‖A·v − λ·v‖ of a component, relative to the largest variance; the variances are then right to
 /// the square of that over their distances.
 const REL_TOLERANCE: f64 = 1e-7;
+
+/// Samples whose inner products are formed, at most.
+const MOST_PRODUCTS: usize = 5000;
+
+/// Samples along the side of a tile of inner products, and features added before they are widened.
+const TILE: usize = 256;
+const CHUNK: usize = 1024;
 
 /// Groups of samples whose sums are made apart: enough for many threads, few enough to be held.
 const GROUPS: usize = 8;
@@ -29,8 +40,92 @@ pub(super) fn leading_subspace<S: Scalar>(
     seed: u64,
 ) -> Result<(Vec<f64>, Matrix<'static>)> {
     let search = Search { rel_tolerance: REL_TOLERANCE, low: Some(0.0), seed, ..Search::default() };
+    if samples.rows() <= MOST_PRODUCTS && samples.rows() < samples.columns() {
+        return by_inner_products(samples, mean, wanted, &search);
+    }
     let found = leading_eigenpairs(&|x| times_scatter(samples, mean, x), samples.columns(), wanted, &search)?;
     Ok((found.values, found.vectors.transposed()))
+}
+
+fn by_inner_products<S: Scalar>(
+    samples: &Matrix<'_, S>,
+    mean: &[f64],
+    wanted: usize,
+    search: &Search,
+) -> Result<(Vec<f64>, Matrix<'static>)> {
+    let products = inner_products(samples, mean);
+    let dense = Dense::new(products)?;
+    let found = leading_eigenpairs(&|x| dense.times(x, Side::Direct), samples.rows(), wanted, search)?;
+    let mut directions = directions(samples, mean, &found.vectors);
+    for direction in directions.values_mut().chunks_exact_mut(samples.columns()) {
+        let length = direction.iter().map(|v| v * v).sum::<f64>().sqrt();
+        if length > 0.0 {
+            direction.iter_mut().for_each(|v| *v /= length);
+        }
+    }
+    Ok((found.values, directions))
+}
+
+/// Uᵀ·X_c, one direction a row; threads share out the features.
+fn directions<S: Scalar>(samples: &Matrix<'_, S>, mean: &[f64], vectors: &Matrix<'_>) -> Matrix<'static> {
+    let (rows, features, wanted) = (samples.rows(), samples.columns(), vectors.columns());
+    let strips: Vec<Vec<f64>> = (0..features.div_ceil(TILE))
+        .into_par_iter()
+        .map(|strip| {
+            let columns = strip * TILE..((strip + 1) * TILE).min(features);
+            let mut centred = Vec::with_capacity(rows * columns.len());
+            for i in 0..rows {
+                let row = samples.row(i)[columns.clone()].iter().zip(&mean[columns.clone()]);
+                centred.extend(row.map(|(x, mean)| x.to_f64() - mean));
+            }
+            let mut out = vec![0.0; wanted * columns.len()];
+            let into = MatMut::from_row_major_slice_mut(&mut out, wanted, columns.len());
+            let right = MatRef::from_row_major_slice(&centred, rows, columns.len());
+            matmul(into, Accum::Replace, vectors.as_faer().transpose(), right, 1.0, Par::Seq);
+            out
+        })
+        .collect();
+    Matrix::from_fn(wanted, features, |c, j| {
+        let strip = &strips[j / TILE];
+        strip[c * (strip.len() / wanted) + j % TILE]
+    })
+}
+
+/// X_c·X_cᵀ. Threads share out the tiles; each adds all features in their order.
+fn inner_products<S: Scalar>(samples: &Matrix<'_, S>, mean: &[f64]) -> Matrix<'static> {
+    let (rows, features) = (samples.rows(), samples.columns());
+    let centred: Vec<S> = (0..rows)
+        .into_par_iter()
+        .flat_map_iter(|i| samples.row(i).iter().zip(mean).map(|(x, mean)| S::from_f64(x.to_f64() - mean)))
+        .collect();
+    let range = |tile: usize| tile * TILE..((tile + 1) * TILE).min(rows);
+    let tiles: Vec<(usize, usize)> = (0..rows.div_ceil(TILE)).flat_map(|a| (0..=a).map(move |b| (a, b))).collect();
+    let found: Vec<Vec<f64>> = tiles
+        .par_iter()
+        .map(|&(a, b)| {
+            let (a, b) = (range(a), range(b));
+            let all = MatRef::from_row_major_slice(&centred, rows, features);
+            let (mut sums, mut part) = (vec![0.0; a.len() * b.len()], vec![S::default(); a.len() * b.len()]);
+            for first in (0..features).step_by(CHUNK) {
+                let count = CHUNK.min(features - first);
+                let into = MatMut::from_row_major_slice_mut(&mut part, a.len(), b.len());
+                let left = all.submatrix(a.start, first, a.len(), count);
+                let right = all.submatrix(b.start, first, b.len(), count).transpose();
+                matmul(into, Accum::Replace, left, right, S::from_f64(1.0), Par::Seq);
+                sums.iter_mut().zip(&part).for_each(|(sum, part)| *sum += part.to_f64());
+            }
+            sums
+        })
+        .collect();
+    let mut products = Matrix::zeros(rows, rows);
+    for (&(a, b), tile) in tiles.iter().zip(&found) {
+        for (i, row) in range(a).zip(tile.chunks_exact(range(b).len())) {
+            for (j, &value) in range(b).zip(row) {
+                (products[(i, j)], products[(j, i)]) = (value, value);
+            }
+        }
+    }
+    products
 }
 
 /// Σ (x − mean)(x − mean)ᵀ·thin, in two thin products for each piece of the samples.

@@ -3,7 +3,7 @@
 //!
 //! | start | what it does |
 //! |---|---|
-//! | agglomerative | over-clusters into some n₀ = max(600, 3n) groups and merges those that lose least |
+//! | agglomerative | over-clusters into n₀ groups, some 600 or 3n, and merges those that lose least |
 //! | spectral | k-means on the leading eigenvectors of the similarity |
 //! | k-means | k-means on the samples |
 //! | random | the paper's: rows drawn uniformly; labels for vertex descent |
@@ -45,6 +45,8 @@ pub enum Start {
 /// Groups to merge from, at least and for every prototype.
 const LEAST_GROUPS: usize = 600;
 const GROUPS_PER_PROTOTYPE: usize = 3;
+/// Samples in a group, on average, unless prototypes are that many.
+const SAMPLES_PER_GROUP: usize = 5;
 /// More groups than this are not worth their n₀² table.
 const MOST_GROUPS: usize = 6000;
 /// Rounds of k-means: groups need not be exact.
@@ -150,7 +152,8 @@ impl Ground<'_> {
     /// Over-clusters, merges, and lets groups move.
     fn agglomerate(&self, prototypes: usize, seed: u64) -> Result<Vec<u32>> {
         let samples = self.weights.len();
-        let groups = LEAST_GROUPS.max(GROUPS_PER_PROTOTYPE * prototypes).min(MOST_GROUPS).max(prototypes).min(samples);
+        let groups = LEAST_GROUPS.min(samples / SAMPLES_PER_GROUP).max(GROUPS_PER_PROTOTYPE * prototypes);
+        let groups = groups.min(MOST_GROUPS).max(prototypes).min(samples);
         let labels = if groups == samples {
             (0..samples as u32).collect()
         } else {

@@ -13,7 +13,7 @@
 //! | tsnekhorn | symmetric entropic | Student | KL |
 //! | umap | fuzzy simplicial set | UMAP's curve | binary cross-entropy |
 //!
-//! A new one is a variant, a row in each `match` below, a rule for new samples (`model/fitting.rs`), a row in the
+//! A new one is a variant, a row in each `match` below, a rule for new samples (`model/rows.rs`), a row in the
 //! table of the tests and a line in the changelog.
 
 use std::fmt;

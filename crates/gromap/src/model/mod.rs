@@ -12,6 +12,7 @@ mod joint;
 mod path;
 mod placement;
 mod preparation;
+mod rows;
 
 pub use self::path::{Level, Path};
 use self::placement::Placement;

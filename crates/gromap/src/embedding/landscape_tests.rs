@@ -1,0 +1,132 @@
+//! Every slope against finite differences, every value against the n×n kernel it stands for.
+
+use super::*;
+use crate::embedding::adam::Adam;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const N: usize = 9;
+
+fn random(rows: usize, columns: usize, seed: u64) -> Matrix<'static> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    Matrix::from_fn(rows, columns, |_, _| 3.0 * rng.random::<f64>() - 1.5)
+}
+
+fn mass() -> Matrix<'static> {
+    let raw = random(N, N, 1);
+    Matrix::from_fn(N, N, |k, l| if (k + l) % 4 == 3 { 0.0 } else { 0.01 * (raw[(k, l)].abs() + raw[(l, k)].abs()) })
+}
+
+fn weights() -> Vec<f64> {
+    let raw: Vec<f64> = (0..N).map(|k| 1.0 + (k % 3) as f64).collect();
+    let sum: f64 = raw.iter().sum();
+    raw.iter().map(|w| w / sum).collect()
+}
+
+fn kernels() -> Vec<(Radial, Loss)> {
+    let profiles = [Profile::Student, Profile::Gaussian, Profile::Umap { a: 1.577, b: 0.895 }];
+    let normalizations = [
+        Normalization::None,
+        Normalization::Cells,
+        Normalization::Measure,
+        Normalization::Rows,
+        Normalization::DoublyStochastic,
+    ];
+    let radial = |profile, normalization| Radial { profile, normalization };
+    let kl = profiles.iter().flat_map(|&p| normalizations.iter().map(move |&n| (radial(p, n), Loss::Kl)));
+    let others = profiles.iter().flat_map(|&p| {
+        [(radial(p, Normalization::None), Loss::BinaryCrossEntropy), (radial(p, Normalization::Measure), Loss::Square)]
+    });
+    kl.chain(others).collect()
+}
+
+fn assert_slope(landscape: &Landscape<'_>, z: &Matrix<'_>, name: &str) {
+    let (_, slope) = landscape.slope(z).unwrap();
+    let step = 1e-6;
+    for at in 0..z.values().len() {
+        let value = |by: f64| {
+            let mut moved = z.clone().into_owned();
+            moved.values_mut()[at] += by;
+            landscape.slope(&moved).unwrap().0
+        };
+        let expected = (value(step) - value(-step)) / (2.0 * step);
+        let found = slope.values()[at];
+        assert!((found - expected).abs() < 1e-6 * (1.0 + expected.abs()), "{name} {at}: {found} {expected}");
+    }
+}
+
+#[test]
+fn slopes_are_finite_differences() {
+    let (mass, q) = (mass(), weights());
+    for (kernel, loss) in kernels() {
+        for dims in [1, 2, 3] {
+            let landscape = Landscape::new(kernel, loss, &mass, &q);
+            assert_slope(&landscape, &random(N, dims, 7), &format!("{kernel:?} {loss}"));
+            assert_slope(&landscape.exaggerated(4.0), &random(N, dims, 7), &format!("{kernel:?} {loss} exaggerated"));
+            let alone = Landscape::new(kernel, loss, &mass, &q).without_loops();
+            assert_slope(&alone, &random(N, dims, 8), &format!("{kernel:?} {loss} without loops"));
+        }
+    }
+}
+
+/// The pass over pairs against the n×n matrices of the kernel, up to what no place changes.
+#[test]
+fn values_differ_as_the_loss_of_the_kernel_does() {
+    let (mass, q) = (mass(), weights());
+    for (kernel, loss) in kernels().into_iter().filter(|&(kernel, loss)| Landscape::streams(kernel, loss)) {
+        let landscape = Landscape::new(kernel, loss, &mass, &q);
+        let by_definition = |z: &Matrix<'_>| {
+            let c = kernel.eval(z, &q).unwrap();
+            let pairs = (0..N).flat_map(|k| (0..N).map(move |l| (k, l)));
+            let pairs = pairs.filter(|(k, l)| loss != Loss::BinaryCrossEntropy || k != l);
+            pairs.map(|(k, l)| q[k] * q[l] * loss.f2(c[(k, l)]) - mass[(k, l)] * loss.g(c[(k, l)])).sum::<f64>()
+        };
+        let (a, b) = (random(N, 2, 3), random(N, 2, 4));
+        let found = landscape.slope(&a).unwrap().0 - landscape.slope(&b).unwrap().0;
+        let expected = by_definition(&a) - by_definition(&b);
+        assert!((found - expected).abs() < 1e-10, "{kernel:?} {loss}: {found} {expected}");
+    }
+}
+
+#[test]
+fn samples_are_prototypes_of_their_own_similarity() {
+    let size = 40;
+    let near = |i: usize, j: usize| i != j && i.abs_diff(j) < 5;
+    let value = |i: usize, j: usize| 1.0f32 / (1 + i.abs_diff(j)) as f32;
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for i in 0..size {
+        for j in (0..size).filter(|&j| near(i, j)) {
+            columns.push(j as u32);
+            values.push(value(i, j));
+        }
+        offsets.push(columns.len());
+    }
+    let sparse = Sparse::new(offsets, columns, values).unwrap();
+    let q: Vec<f64> = (0..size).map(|i| (1.0 + (i % 2) as f64) / 60.0).collect();
+    let dense =
+        Matrix::from_fn(size, size, |i, j| if near(i, j) { 2.5 * q[i] * f64::from(value(i, j)) * q[j] } else { 0.0 });
+    let z = random(size, 2, 5);
+    for (kernel, loss) in kernels().into_iter().filter(|&(kernel, loss)| Landscape::streams(kernel, loss)) {
+        let (value, slope) = Landscape::of_samples(kernel, loss, &sparse, &q, 2.5).slope(&z).unwrap();
+        let (expected, slopes) = Landscape::new(kernel, loss, &dense, &q).without_loops().slope(&z).unwrap();
+        assert!((value - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{kernel:?} {value} {expected}");
+        let far = slope.values().iter().zip(slopes.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(far < 1e-12, "{kernel:?} {loss}: {far}");
+    }
+}
+
+#[test]
+fn adam_ends_below_its_start_and_where_nothing_pulls() {
+    let (mass, q) = (mass(), weights());
+    // Under the binary cross-entropy these masses, which no similarity in [0, 1] has, pull without end.
+    for (kernel, loss) in kernels().into_iter().filter(|(_, loss)| *loss != Loss::BinaryCrossEntropy) {
+        let landscape = Landscape::new(kernel, loss, &mass, &q);
+        let start = random(N, 2, 9);
+        let (before, _) = landscape.slope(&start).unwrap();
+        let (after, there) = Adam { steps: 2000, rate: 0.3 }.descend(&landscape, start).unwrap();
+        let (value, slope) = landscape.slope(&there).unwrap();
+        assert!(after < before && after == value, "{kernel:?} {loss}");
+        let steepest = slope.values().iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        assert!(steepest < 2e-3, "{kernel:?} {loss}: {steepest}");
+    }
+}

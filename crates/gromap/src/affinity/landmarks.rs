@@ -4,15 +4,18 @@
 //! C ≈ K_n·K_m⁻¹·K_nᵀ = A·Aᵀ with A = K_n·U·Λ^{−1/2}. A kernel that is not positive has negative
 //! eigenvalues: then A·Bᵀ, B being A with those columns turned.
 
-use faer::{Mat, Side};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
 
 use super::centring::centred_columns;
+use crate::eigen::symmetric_eigen;
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
-use crate::similarity::LowRank;
+use crate::similarity::{BLOCK, LowRank};
 
 /// Eigenvalues below this share of the largest are left out.
 const LEAST_EIGENVALUE: f64 = 1e-10;
@@ -59,22 +62,27 @@ pub(super) fn low_rank<S: Scalar>(
     among: &Matrix<'_>,
     spectrum: Spectrum,
 ) -> Result<LowRank<'static, S>> {
-    let eigen = among.as_faer().self_adjoint_eigen(Side::Lower).map_err(|_| {
-        Error::parameter("landmarks", among.rows() as f64, "such that their matrix has an eigendecomposition")
-    })?;
-    let values: Vec<f64> = (0..among.rows()).map(|c| eigen.S().column_vector()[c]).collect();
+    let (values, vectors) = symmetric_eigen(among)?;
     let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
     let matters = |v: f64| match spectrum {
         Spectrum::Whole => v.abs() > LEAST_EIGENVALUE * largest,
         Spectrum::Positive => v > LEAST_EIGENVALUE * largest,
     };
-    let kept: Vec<usize> = (0..values.len()).rev().filter(|&c| matters(values[c])).collect();
+    let kept: Vec<usize> = (0..values.len()).filter(|&c| matters(values[c])).collect();
     if kept.is_empty() {
         return Err(Error::parameter("number of different landmarks", 1.0, "at least 2"));
     }
-    let basis = Mat::from_fn(values.len(), kept.len(), |i, c| eigen.U()[(i, kept[c])] / values[kept[c]].abs().sqrt());
-    let product = across.as_faer() * basis;
-    let factor = Matrix::from_fn(product.nrows(), product.ncols(), |i, c| product[(i, c)]);
+    let basis = Mat::from_fn(values.len(), kept.len(), |i, c| vectors[(kept[c], i)] / values[kept[c]].abs().sqrt());
+    let mut factor = Matrix::zeros(across.rows(), kept.len());
+    let (rows, columns) = (across.columns(), kept.len());
+    factor.values_mut().par_chunks_mut(BLOCK * columns).zip(across.values().par_chunks(BLOCK * rows)).for_each(
+        |(out, block)| {
+            let count = block.len() / rows;
+            let into = MatMut::from_row_major_slice_mut(out, count, columns);
+            let left = MatRef::from_row_major_slice(block, count, rows);
+            matmul(into, Accum::Replace, left, basis.as_ref(), 1.0, Par::Seq);
+        },
+    );
     let left: Matrix<'static, S> = centred_columns(&factor, 1.0);
     if kept.iter().all(|&c| values[c] > 0.0) {
         return LowRank::symmetric(left);

@@ -41,10 +41,8 @@ impl Adam {
             fade_first *= FIRST_DECAY;
             fade_second *= SECOND_DECAY;
             let rate = self.rate * (1.0 - step as f64 / self.steps as f64) / (1.0 - fade_first);
-            let moments = first.iter_mut().zip(&mut second).zip(slope.values());
-            for ((z, slope), (first, second)) in
-                here.values_mut().iter_mut().zip(slope.values()).zip(moments.map(|((f, s), _)| (f, s)))
-            {
+            let moments = first.iter_mut().zip(&mut second);
+            for ((z, slope), (first, second)) in here.values_mut().iter_mut().zip(slope.values()).zip(moments) {
                 *first = FIRST_DECAY * *first + (1.0 - FIRST_DECAY) * slope;
                 *second = SECOND_DECAY * *second + (1.0 - SECOND_DECAY) * slope * slope;
                 *z -= rate * *first / ((*second / (1.0 - fade_second)).sqrt() + FLOOR);

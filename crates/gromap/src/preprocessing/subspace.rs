@@ -21,6 +21,9 @@ const REL_TOLERANCE: f64 = 1e-7;
 /// Samples whose inner products are formed, at most.
 const MOST_PRODUCTS: usize = 5000;
 
+/// Variance, relative to the largest, below which inner products of single precision are rounding.
+const LEAST_VARIANCE: f64 = 1e-6;
+
 /// Samples along the side of a tile of inner products, and features added before they are widened.
 const TILE: usize = 256;
 const CHUNK: usize = 1024;
@@ -40,30 +43,35 @@ pub(super) fn leading_subspace<S: Scalar>(
     seed: u64,
 ) -> Result<(Vec<f64>, Matrix<'static>)> {
     let search = Search { rel_tolerance: REL_TOLERANCE, low: Some(0.0), seed, ..Search::default() };
-    if samples.rows() <= MOST_PRODUCTS && samples.rows() < samples.columns() {
-        return by_inner_products(samples, mean, wanted, &search);
+    if samples.rows() <= MOST_PRODUCTS
+        && samples.rows() < samples.columns()
+        && let Some(found) = by_inner_products(samples, mean, wanted, &search)?
+    {
+        return Ok(found);
     }
     let found = leading_eigenpairs(&|x| times_scatter(samples, mean, x), samples.columns(), wanted, &search)?;
     Ok((found.values, found.vectors.transposed()))
 }
 
+/// The same by way of the samples; `None` if some direction wanted has no variance, and so no inner products.
 fn by_inner_products<S: Scalar>(
     samples: &Matrix<'_, S>,
     mean: &[f64],
     wanted: usize,
     search: &Search,
-) -> Result<(Vec<f64>, Matrix<'static>)> {
+) -> Result<Option<(Vec<f64>, Matrix<'static>)>> {
     let products = inner_products(samples, mean);
     let dense = Dense::new(products)?;
     let found = leading_eigenpairs(&|x| dense.times(x, Side::Direct), samples.rows(), wanted, search)?;
+    if found.values[wanted - 1] <= LEAST_VARIANCE * found.values[0] {
+        return Ok(None);
+    }
     let mut directions = directions(samples, mean, &found.vectors);
     for direction in directions.values_mut().chunks_exact_mut(samples.columns()) {
         let length = direction.iter().map(|v| v * v).sum::<f64>().sqrt();
-        if length > 0.0 {
-            direction.iter_mut().for_each(|v| *v /= length);
-        }
+        direction.iter_mut().for_each(|v| *v /= length);
     }
-    Ok((found.values, directions))
+    Ok(Some((found.values, directions)))
 }
 
 /// Uᵀ·X_c, one direction a row; threads share out the features.

@@ -184,11 +184,11 @@ def test_doubling_a_weight_is_duplicating_the_sample():
 
 def test_alpha_moves_from_features_to_structure(digits):
     X, _ = digits
-    X = X[:300]
+    X = X[:500]
     spread = lambda m: np.mean([((X[m.labels_ == k] - f) ** 2).sum(1).sum() for k, f in enumerate(m.prototype_features_)])  # noqa: E731
     runs = [GromovDR(10, perplexity=15, alpha=alpha, random_state=0).fit(X) for alpha in (1.0, 0.5, 0.05)]
     assert runs[1].loss_curve_[0] == pytest.approx(1.0)
-    assert spread(runs[0]) >= spread(runs[1]) > spread(runs[2])
+    assert spread(runs[0]) > spread(runs[1]) > spread(runs[2])
     raw = GromovDR(10, perplexity=15, alpha=0.5, alpha_scale="raw", random_state=0).fit(X)
     assert (np.diff(raw.loss_curve_) <= 0).all()
 

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &DemoArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let model = recipe.fit_observed(&images, None, &mut watch)?;
     seconds.note(clock.0, clock.1.elapsed().as_secs_f64());
     seconds.total = start.elapsed().as_secs_f64();
-    let summary = Summary::new(model, &data, args.seed, seconds)?;
+    let summary = Summary::new(model, &data, args, seconds)?;
     if args.json {
         writeln!(out, "{}", summary.to_json())?
     } else {

@@ -6,6 +6,7 @@ use gromap::metrics::Agreement;
 use gromap::{Definiteness, Method, Model};
 use serde_json::{Value, json};
 
+use crate::args::DemoArgs;
 use crate::demo_data::{CLASSES, DemoData, IMAGES, PIXELS};
 
 /// Where the time went.
@@ -32,7 +33,9 @@ struct Prototype {
 /// Everything there is to say about one run.
 pub(crate) struct Summary {
     model: Model,
-    /// The prototypes, the heaviest first.
+    /// How many prototypes were asked for.
+    asked: u32,
+    /// Those in use, the heaviest first.
     prototypes: Vec<Prototype>,
     agreement: Agreement,
     seed: u64,
@@ -40,13 +43,13 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    pub(crate) fn new(model: Model, data: &DemoData, seed: u64, seconds: Seconds) -> gromap::Result<Self> {
+    pub(crate) fn new(model: Model, data: &DemoData, args: &DemoArgs, seconds: Seconds) -> gromap::Result<Self> {
         let labels = model.plan.labels();
         let classes: Vec<u32> = data.labels.iter().map(|&class| class.into()).collect();
         let agreement = Agreement::new(&classes, &labels)?;
         let places: Vec<&[f64]> = (0..model.weights.len()).map(|k| model.prototypes.row(k)).collect();
         let prototypes = describe(&labels, &model.weights, &places, &data.labels);
-        Ok(Self { model, prototypes, agreement, seed, seconds })
+        Ok(Self { model, asked: args.prototypes, prototypes, agreement, seed: args.seed, seconds })
     }
 
     pub(crate) fn to_json(&self) -> Value {
@@ -57,7 +60,7 @@ impl Summary {
             "method": Method::default().name(),
             "n_samples": IMAGES,
             "n_features": PIXELS,
-            "n_prototypes": model.kept.iter().max().map_or(0, |&last| last as usize + 1).max(model.weights.len()),
+            "n_prototypes": self.asked,
             "n_used": prototypes.len(),
             "dims": model.prototypes.columns(),
             "loss": model.loss,

@@ -33,7 +33,6 @@ pub mod embedding;
 mod error;
 mod exponential;
 mod features;
-
 mod kmeans;
 mod logarithm;
 mod loss;

@@ -16,7 +16,6 @@ use crate::plan::Plan;
 use crate::scalar::Scalar;
 use crate::similarity::{Similarity, Sparse};
 use crate::start::{Ground, Start};
-use crate::transport::TransportProblem;
 use crate::weights::SampleWeights;
 
 /// What a fit works on.
@@ -185,8 +184,7 @@ impl GromovDr {
             return Err(Error::parameter("alpha", self.alpha, "1 unless there are samples or features"));
         }
         loss.check_similarity(&given.similarity.bounds())?;
-        let everything = Plan::from_labels(vec![0; given.weights.len()], 1, given.weights.clone())?;
-        let (scale, constant) = Joint::scale_of(kernel, loss, given.similarity, &everything)?;
+        let (scale, constant) = Joint::scale_of(kernel, loss, given.similarity, &given.weights)?;
         if !scale.is_finite() || scale <= 0.0 {
             return Err(Error::parameter("sum of the similarity", 1.0 / scale, "positive and finite"));
         }
@@ -208,6 +206,18 @@ impl GromovDr {
         self.joint(joint, given, prototypes.unwrap_or(1), start, observer)
     }
 
+    /// What starts are made from.
+    pub(super) fn ground<'g>(&self, given: &'g Given<'_>) -> Ground<'g> {
+        Ground {
+            similarity: given.similarity,
+            samples: given.samples.as_ref().map(Matrix::view),
+            weights: &given.weights,
+            loss: self.loss.unwrap_or(self.method.loss()),
+            is_local: self.method.is_local(),
+            solver: self.settings.solver,
+        }
+    }
+
     /// The lowest of `n_init` descents.
     fn joint(
         &self,
@@ -217,14 +227,7 @@ impl GromovDr {
         start: &Start,
         observer: &mut dyn Observer,
     ) -> Result<Found> {
-        let ground = Ground {
-            similarity: given.similarity,
-            samples: given.samples.as_ref().map(Matrix::view),
-            weights: &given.weights,
-            loss: joint.loss,
-            is_local: self.method.is_local(),
-            solver: self.settings.solver,
-        };
+        let ground = self.ground(given);
         let mut best: Option<Descended> = None;
         for init in 0..self.n_init {
             let seed = self.settings.seed.wrapping_add(init as u64);
@@ -247,19 +250,7 @@ impl GromovDr {
             }
         }
         let Some(Descended { place, history, stop }) = best else { unreachable!("n_init is at least 1") };
-        let problem = TransportProblem::scaled(
-            given.similarity,
-            joint.scale,
-            &place.target,
-            joint.loss,
-            joint.shares.0,
-            joint.constant.unwrap_or(0.0),
-        );
-        let step = RowStep {
-            pull: problem.both_pulls(),
-            pressure: problem.pressure(&place.summary.weights),
-            features: place.features.clone().map(|features| (features, joint.shares.1)),
-        };
+        let step = joint.row_step(&place);
         let found = Found {
             places: self.on_the_map(&place.prototypes, &place.left_out),
             kept: (0..prototypes as u32).collect(),

@@ -16,6 +16,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::placement::RowStep;
 use crate::embedding::adam::Adam;
 use crate::embedding::landscape::Landscape;
 use crate::embedding::{Gram, Normalization, PrototypeKernel, Radial, closed_form};
@@ -29,6 +30,7 @@ use crate::plan::Plan;
 use crate::similarity::Similarity;
 use crate::solver::{Settings, Solver};
 use crate::transport::{PlanSummary, TransportProblem, TransportState};
+use crate::weights::SampleWeights;
 
 /// Starts of Z from which the first embedding is sought.
 const STARTS: usize = 8;
@@ -88,9 +90,8 @@ impl<'a> Joint<'a> {
         kernel: Kernel,
         loss: Loss,
         similarity: &dyn Similarity,
-        plan: &Plan,
+        weights: &SampleWeights,
     ) -> Result<(f64, Option<f64>)> {
-        let weights = plan.sample_weights();
         let constant = similarity.constant(loss, weights);
         let Kernel::Radial(Radial { normalization, .. }) = kernel else { return Ok((1.0, constant)) };
         let of_measure = total_mass(similarity, weights.clone())?;
@@ -99,12 +100,16 @@ impl<'a> Joint<'a> {
             Normalization::Measure | Normalization::Rows | Normalization::DoublyStochastic => 1.0 / of_measure,
             Normalization::Cells => {
                 let samples = weights.len();
-                let uniform = crate::weights::SampleWeights::uniform(samples)?;
+                let uniform = SampleWeights::uniform(samples)?;
                 1.0 / (total_mass(similarity, uniform)? * (samples as f64).powi(2))
             }
         };
-        // f1(c·a) = c·f1(a) + c·log c·a for KL, the loss of every normalised kernel.
-        Ok((scale, constant.map(|constant| scale * constant + scale * scale.ln() * of_measure)))
+        let constant = match loss {
+            Loss::Kl => constant.map(|constant| scale * constant + scale * scale.ln() * of_measure),
+            Loss::Square => constant.map(|constant| scale * scale * constant),
+            Loss::BinaryCrossEntropy => None, // f1(c·a) does not follow from f1(a)
+        };
+        Ok((scale, constant))
     }
 
     /// Places prototypes for a starting plan.
@@ -125,6 +130,16 @@ impl<'a> Joint<'a> {
         self.embed(&mut place, Some(seed))?;
         self.evaluate(&mut place)?;
         Ok(place)
+    }
+
+    /// What new samples need of a place.
+    pub(crate) fn row_step(&self, place: &Place) -> RowStep {
+        let problem = self.problem(&place.target, None, self.shares.0);
+        RowStep {
+            pull: problem.both_pulls(),
+            pressure: problem.pressure(&place.summary.weights),
+            features: place.features.clone().map(|features| (features, self.shares.1)),
+        }
     }
 
     /// The structural loss, weighted by 1, and the cost of the features, weighted by 1.
@@ -283,7 +298,7 @@ impl<'a> Joint<'a> {
 }
 
 /// wᵀC w.
-fn total_mass(similarity: &dyn Similarity, weights: crate::weights::SampleWeights) -> Result<f64> {
+fn total_mass(similarity: &dyn Similarity, weights: SampleWeights) -> Result<f64> {
     let everything = Plan::from_labels(vec![0; weights.len()], 1, weights)?;
     let sketch = similarity.sketch(&everything, crate::similarity::Side::Direct);
     Ok(similarity.plan_mass(&everything, &sketch)[(0, 0)])

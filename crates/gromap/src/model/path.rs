@@ -15,7 +15,7 @@ use crate::matrix::Matrix;
 use crate::observe::Observer;
 use crate::plan::Plan;
 use crate::scalar::Scalar;
-use crate::start::{Ground, Start};
+use crate::start::Start;
 use crate::weights::SampleWeights;
 
 /// How a level of a path starts.
@@ -74,7 +74,10 @@ impl GromovDr {
         let mut path = Path { models: Vec::new(), lineage: Vec::new() };
         for &size in sizes {
             let start = match (level, path.models.last()) {
-                (Level::Warm, Some(before)) => Start::Plan(self.split(before, &given, size)?),
+                (Level::Warm, Some(before)) => {
+                    let (labels, found) = (before.plan.labels(), before.weights.len());
+                    Start::Plan(self.ground(&given).split(&labels, found, size, self.settings.seed)?)
+                }
                 _ => self.start.clone(),
             };
             let found = self.solve(&given, Some(size), &start, observer)?;
@@ -87,19 +90,6 @@ impl GromovDr {
             path.models.push(model);
         }
         Ok(path)
-    }
-
-    /// The plan of a level with its heaviest prototypes split by k-means until there are `size`.
-    fn split(&self, before: &Model, given: &Given<'_>, size: usize) -> Result<Plan> {
-        let ground = Ground {
-            similarity: given.similarity,
-            samples: given.samples.as_ref().map(Matrix::view),
-            weights: &given.weights,
-            loss: self.loss.unwrap_or(self.method.loss()),
-            is_local: self.method.is_local(),
-            solver: self.settings.solver,
-        };
-        ground.split(&before.plan.labels(), before.weights.len(), size, self.settings.seed)
     }
 }
 

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use super::preparation::Preparation;
 use crate::affinity::{KernelFunction, calibrated_row, membership_row};
 use crate::error::{Error, Result};
-use crate::features::{FeatureCost, Samples};
+use crate::features::FeatureCost;
 use crate::matrix::Matrix;
 use crate::neighbors::{Exact, Metric};
 use crate::plan::Plan;
@@ -129,10 +129,10 @@ impl Placement {
             ));
         };
         let n = step.pressure.len();
-        let scaled = preparation.scaled(samples)?;
-        let wide = Matrix::from_fn(scaled.rows(), scaled.columns(), |i, j| scaled[(i, j)].to_f64());
-        let wide = Samples::F64(wide);
-        let cost = step.features.as_ref().map(|(features, share)| FeatureCost::new(&wide, features.view(), *share));
+        let scaled = step.features.as_ref().map(|_| preparation.scaled(samples)).transpose()?;
+        let scaled = scaled.as_ref().map(|scaled| S::samples(scaled.view()));
+        let cost = step.features.as_ref().zip(scaled.as_ref());
+        let cost = cost.map(|((features, share), samples)| FeatureCost::new(samples, features.view(), *share));
         let products = self.products(samples, preparation)?;
         let label = |i: usize| {
             let mut gradient = step.pressure.clone();

@@ -81,7 +81,7 @@ impl Groups {
     }
 
     fn value(&self, labels: &[u32], clusters: usize) -> Result<f64> {
-        Ok(free_summary(self.loss, &self.summary_of(labels, clusters)?, Vec::new(), clusters).loss())
+        Ok(free_summary(self.loss, &self.summary_of(labels, clusters)?, vec![0; clusters]).loss())
     }
 
     fn descend(&self, labels: &[u32], clusters: usize, seed: u64) -> Result<Vec<u32>> {
@@ -153,8 +153,7 @@ impl Groups {
     }
 }
 
-fn free_summary(loss: Loss, summary: &PlanSummary, members: Vec<u32>, clusters: usize) -> FreeSummary<'_> {
-    let members = if members.is_empty() { vec![0; clusters] } else { members };
+fn free_summary(loss: Loss, summary: &PlanSummary, members: Vec<u32>) -> FreeSummary<'_> {
     FreeSummary { loss, factor: 1.0, symmetric: true, inputs: vec![(1.0, summary)], members }
 }
 
@@ -165,10 +164,9 @@ pub(super) fn settle(similarity: &dyn Similarity, plan: Plan, loss: Loss, sweeps
     let mut descent = Descent::new(similarity, plan, products);
     for _ in 0..sweeps {
         let summary = PlanSummary::new(similarity, &descent.plan, &descent.products);
-        let clusters = summary.weights.len();
-        let mut members = vec![0; clusters];
+        let mut members = vec![0; summary.weights.len()];
         descent.plan.labels().iter().for_each(|&k| members[k as usize] += 1);
-        let mut criterion = FreeTarget::new(&free_summary(loss, &summary, members, clusters), 0, None);
+        let mut criterion = FreeTarget::new(&free_summary(loss, &summary, members), 0, None);
         if descent.sweep(&mut criterion, &mut rng, |_, _| ()) == 0 {
             break;
         }

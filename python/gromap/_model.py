@@ -75,7 +75,7 @@ class GromovDR(TransformerMixin, ClusterMixin, _Estimator):
     max_iter : int, default=100
         Rounds at most.
     tol : float, default=1e-5
-        The descent ends when a round lowers the loss by less than this, or by less than this share of it.
+        The descent ends when a round lowers the loss by no more than this share of it.
     pca : "auto", int or None, default="auto"
         Principal components kept before neighbours are sought; "auto" is 50 of more.
     scale : {None, "standard", "minmax"}, default=None

@@ -166,6 +166,18 @@ def test_more_starts_are_never_worse(digits):
     assert losses[1] <= losses[0]
 
 
+@pytest.mark.parametrize("method", ["pca", "mds", "kernel-pca"])
+def test_the_unit_of_the_samples_does_not_decide_when_to_stop(digits, method):
+    """A power of two changes exponents only, so that every round must be the same: tol is a share of the loss."""
+    X, _ = digits
+    unit = 2.0**-20
+    kernel = {"kernel": "poly", "coef0": 0.0, "degree": 2, "gamma": 1.0}
+    options = {"method": method, "init": "random", "random_state": 0, **kernel}
+    large, small = (GromovDR(10, **options).fit(samples) for samples in (X[:200], unit * X[:200]))
+    assert large.n_iter_ == small.n_iter_ > 1
+    assert np.array_equal(large.labels_, small.labels_)
+
+
 def test_doubling_a_weight_is_duplicating_the_sample():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))

@@ -3,7 +3,7 @@
 use gromap::embedding::Normalization;
 use gromap::{
     AlphaScale, Clustering, GromovClustering, GromovDr, Level, Method, Model, Plan, Projection, SampleWeights, Scale,
-    Scaling, Start, Stopping, Target,
+    Scaling, Settings, Start, Stopping, Target,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
@@ -99,8 +99,15 @@ impl Parameters<'_> {
         one_of("scale", &self.scale, &choices)
     }
 
-    fn reduction(&self, weights: &SampleWeights) -> PyResult<GromovDr> {
+    /// Settings whose tolerance is a share of the loss: that of similarities that sum to N is of the order 1/N, and no
+    /// absolute change of it means the same twice.
+    fn relative_settings(&self) -> PyResult<Settings> {
         let settings = self.settings.parse()?;
+        Ok(Settings { stopping: Stopping { abs_tolerance: 0.0, ..settings.stopping }, ..settings })
+    }
+
+    fn reduction(&self, weights: &SampleWeights) -> PyResult<GromovDr> {
+        let settings = self.relative_settings()?;
         let normalization = [("measure", Normalization::Measure), ("cells", Normalization::Cells)];
         let scale = [("start", AlphaScale::AtStart), ("raw", AlphaScale::Raw)];
         let mut recipe = GromovDr::builder()
@@ -128,8 +135,7 @@ impl Parameters<'_> {
     }
 
     fn clustering(&self, weights: &SampleWeights, target: &str, scale: &str) -> PyResult<GromovClustering> {
-        let settings = self.settings.parse()?;
-        let stopping = Stopping { abs_tolerance: 0.0, ..settings.stopping };
+        let settings = self.relative_settings()?;
         let scale = one_of("target_scale", scale, &[("raw", Scale::Raw), ("max", Scale::UnitMaximum)])?;
         let target = one_of("target", target, &[("free", Target::Free), ("identity", Target::Identity(scale))])?;
         let mut recipe = GromovClustering::builder(self.n_prototypes.unwrap_or(0))
@@ -140,7 +146,7 @@ impl Parameters<'_> {
             .start(self.start(weights)?)
             .n_init(self.n_init)
             .solver(settings.solver)
-            .stopping(stopping)
+            .stopping(settings.stopping)
             .seed(settings.seed)
             .projection(self.projection()?)
             .scaling(self.scaling()?);

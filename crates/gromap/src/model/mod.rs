@@ -73,7 +73,8 @@ pub enum AlphaScale {
 
 impl Default for GromovDr {
     fn default() -> Self {
-        let stopping = Stopping { max_rounds: 100, rel_tolerance: 1e-5, abs_tolerance: 1e-9 };
+        // Only shares of a loss mean something: its unit is that of the similarity.
+        let stopping = Stopping { max_rounds: 100, rel_tolerance: 1e-5, abs_tolerance: 0.0 };
         Self {
             method: Method::default(),
             prototypes: Some(50),

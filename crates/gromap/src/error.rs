@@ -160,6 +160,10 @@ pub enum Error {
         known: u32,
     },
 
+    /// An [`Interrupt`](crate::Interrupt) was requested before there was a result.
+    #[error("interrupted before there was a result")]
+    Interrupted,
+
     /// A column index of a sparse matrix is out of range, or its rows are not sorted.
     #[error("sparse similarity, row {row}: {problem}")]
     Sparse {

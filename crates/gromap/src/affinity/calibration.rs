@@ -48,6 +48,7 @@ pub(crate) fn calibrate(costs: &[f32], perplexity: f64, sample: usize, scratch: 
     if cheapest as f64 >= perplexity {
         return Ok(Calibrated { epsilon: 0.0, mu: least });
     }
+    crate::interrupt::look();
     let mean = scratch.iter().sum::<f64>() / scratch.len() as f64;
     let log_epsilon = pulp::Arch::new().dispatch(|| temperature(scratch, mean.ln(), perplexity.ln()));
     let epsilon = log_epsilon.exp();

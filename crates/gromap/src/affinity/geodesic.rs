@@ -152,6 +152,7 @@ impl Graph {
                 let shortest = members[a]
                     .par_iter()
                     .filter_map(|&i| {
+                        crate::interrupt::look();
                         members[b]
                             .iter()
                             .map(|&j| (metric.between(samples.row(i), samples.row(j)), i, j))
@@ -169,6 +170,7 @@ impl Graph {
 
     /// Dijkstra's algorithm; nodes out of reach would stay infinite, but the graph is connected.
     fn shortest_paths(&self, source: usize, lengths: &mut [f64]) {
+        crate::interrupt::look();
         lengths.fill(f64::INFINITY);
         lengths[source] = 0.0;
         let mut heap = BinaryHeap::from([Reached { length: 0.0, node: source }]);

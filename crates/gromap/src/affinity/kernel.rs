@@ -171,9 +171,11 @@ impl KernelFunction {
         out.values_mut().par_chunks_mut(TILE * m).enumerate().for_each(|(tile, out)| {
             let first = tile * TILE;
             let rows = first..first + out.len() / m;
+            crate::interrupt::look();
             if let Self::Laplacian { gamma } = self {
                 let gamma = gamma.unwrap_or(default);
                 for (i, out) in rows.zip(out.chunks_exact_mut(m)) {
+                    crate::interrupt::look();
                     for (j, out) in out.iter_mut().enumerate() {
                         let distance: f64 = left.row(i).iter().zip(right.row(j)).map(|(a, b)| (a - b).abs()).sum();
                         *out = S::from_f64((-gamma * distance).exp());

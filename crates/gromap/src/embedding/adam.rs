@@ -31,6 +31,7 @@ impl Adam {
         let mut here = start;
         let (mut best, mut lowest) = (here.clone(), f64::INFINITY);
         for step in 0..=self.steps {
+            crate::interrupt::look();
             let (value, slope) = landscape.slope(&here)?;
             if value < lowest {
                 (lowest, best) = (value, here.clone());

@@ -147,6 +147,7 @@ impl<'a> Landscape<'a> {
             .into_par_iter()
             .with_min_len(if n < 256 { usize::MAX } else { 1 })
             .map(|task| {
+                crate::interrupt::look();
                 let (mut sums, mut row) = (Sums::default(), Row::new(n));
                 let mut slopes = vec![0.0; 3 * d * ROWS];
                 for (k, slopes) in (task * ROWS..n.min((task + 1) * ROWS)).zip(slopes.chunks_exact_mut(3 * d)) {

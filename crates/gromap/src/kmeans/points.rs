@@ -77,6 +77,7 @@ impl Points {
             |tile, (labels, samples)| {
                 let mut least = [f32::INFINITY; SAMPLES];
                 for (at, (centres, norms)) in centres.chunks(CENTRES * p).zip(norms.chunks(CENTRES)).enumerate() {
+                    crate::interrupt::look();
                     let tile = &mut tile[..labels.len() * norms.len()];
                     products(samples, centres, p, -2.0, tile);
                     let mut rows = tile.chunks_exact(norms.len()).zip(labels.iter_mut().zip(&mut least));

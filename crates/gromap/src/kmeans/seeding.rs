@@ -33,6 +33,7 @@ pub(super) fn seeds(points: &Points, weights: &[f64], count: usize, seed: u64) -
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut crowd = Crowd::new(points, weights, count, &mut rng);
     let of_count = |_| {
+        crate::interrupt::look();
         let draws = std::array::from_fn(|_| crowd.draw(&mut rng));
         let best = crowd.keep_best(draws);
         crowd.names[best]

@@ -155,6 +155,7 @@ impl<'a> Labelled<'a> {
     /// The score of each point.
     fn scores(&self) -> Vec<f64> {
         let of_group = |group: &[Member]| {
+            crate::interrupt::look();
             let mut sums = vec![0.0; group.len() * self.masses.len()];
             vectorized(
                 #[inline(always)]

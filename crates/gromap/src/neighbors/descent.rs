@@ -206,6 +206,7 @@ impl<'a> Group<'a> {
             });
         }
         for names in self.pool.chunks(REFERENCES) {
+            crate::interrupt::look();
             self.references.clear();
             self.shift.clear();
             for &j in names {

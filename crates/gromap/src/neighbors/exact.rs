@@ -121,6 +121,7 @@ impl Pass<'_> {
     fn scan(&self, tile: &mut Tile, rows: Range<usize>) {
         let references = self.references;
         for first in (0..references.len()).step_by(REFERENCES) {
+            crate::interrupt::look();
             let columns = first..(first + REFERENCES).min(references.len());
             tile.rank(self.queries, self.queries.working(rows.clone()), references.working(columns.clone()));
             if self.own == Own::Excluded {

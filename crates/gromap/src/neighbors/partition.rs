@@ -23,6 +23,7 @@ fn split(points: &Points<'_>, members: &mut [u32], most: usize, seed: u64) -> Ve
     if members.len() <= most {
         return vec![members.to_vec()];
     }
+    crate::interrupt::look();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut direction = vec![0.0; points.features()];
     for _ in 0..TRIALS {

@@ -34,6 +34,7 @@ pub(crate) fn ranks(samples: &Matrix<'_, f32>, neighbors: &Neighbors, metric: Me
             let given = rows.clone().map(|i| Given::new(&points, i, neighbors.row(i).0));
             let mut given = given.collect::<Result<Vec<_>>>()?;
             for first in (0..count).step_by(REFERENCES) {
+                crate::interrupt::look();
                 let columns = first..(first + REFERENCES).min(count);
                 let values = &mut values[..rows.len() * columns.len()];
                 points.rank(points.working(rows.clone()), points.working(columns.clone()), values);

@@ -179,6 +179,7 @@ fn scatter<S: Scalar>(samples: &Matrix<'_, S>, mean: &[f64]) -> Matrix<'static> 
             let mut sums = vec![0.0; a.len() * b.len()];
             let (mut left, mut right) = (Vec::new(), Vec::new());
             for first in (0..samples.rows()).step_by(DEPTH) {
+                crate::interrupt::look();
                 let rows = first..(first + DEPTH).min(samples.rows());
                 for (columns, out) in [(&a, &mut left), (&b, &mut right)] {
                     out.clear();

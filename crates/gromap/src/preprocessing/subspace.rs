@@ -115,6 +115,7 @@ fn inner_products<S: Scalar>(samples: &Matrix<'_, S>, mean: &[f64]) -> Matrix<'s
             let all = MatRef::from_row_major_slice(&centred, rows, features);
             let (mut sums, mut part) = (vec![0.0; a.len() * b.len()], vec![S::default(); a.len() * b.len()]);
             for first in (0..features).step_by(CHUNK) {
+                crate::interrupt::look();
                 let count = CHUNK.min(features - first);
                 let into = MatMut::from_row_major_slice_mut(&mut part, a.len(), b.len());
                 let left = all.submatrix(a.start, first, a.len(), count);
@@ -146,6 +147,7 @@ fn times_scatter<S: Scalar>(samples: &Matrix<'_, S>, mean: &[f64], thin: &Matrix
         let mut coordinates = vec![0.0; DEPTH * width];
         let range = (group * size).min(rows)..((group + 1) * size).min(rows);
         for first in range.clone().step_by(DEPTH) {
+            crate::interrupt::look();
             let last = (first + DEPTH).min(range.end);
             centred.clear();
             for i in first..last {

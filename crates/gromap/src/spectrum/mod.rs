@@ -87,6 +87,10 @@ pub(crate) fn leading_eigenpairs(
         let allowed = format!("from 1 to {size}, the size of the operator");
         return Err(Error::parameter("number of eigenvectors", wanted as f64, allowed));
     }
+    let operator = &|x: &Matrix<'_>| {
+        crate::interrupt::look();
+        operator(x)
+    };
     // The more vectors beyond those wanted, the faster the wanted ones settle.
     let width = (wanted + (wanted / 2).max(6)).next_multiple_of(8);
     if size <= SMALL || 3 * width > size {

@@ -138,6 +138,7 @@ impl Groups {
     }
 
     fn costs_of(&self, x: usize) -> Vec<f64> {
+        crate::interrupt::look();
         self.edges[x].iter().map(|edge| self.cost(x, edge)).collect()
     }
 

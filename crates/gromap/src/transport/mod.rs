@@ -118,6 +118,7 @@ impl<'a> TransportProblem<'a> {
 
     /// The rows of ∂E/∂T, up to a constant in each row, for a block of samples.
     pub(crate) fn gradient_rows(&self, state: &TransportState, rows: Range<usize>) -> GradientRows {
+        crate::interrupt::look();
         let (count, n) = (rows.len(), self.prototypes());
         let products = ProductRows::of(self.similarity, &state.products, rows.clone(), n);
         let mut gradient = vec![0.0; count * n];

@@ -161,6 +161,7 @@ impl State {
 /// of passes.
 fn balance(dual: &Dual<'_>, at: &mut [Pair], max_passes: usize) -> usize {
     for pass in 1..=max_passes {
+        crate::interrupt::look();
         let sums = dual.log_sums(at);
         if sums.iter().all(|[log_sum, _]| log_sum.abs() <= BALANCED) {
             return pass;
@@ -264,6 +265,7 @@ impl System<'_> {
         let mut length = dot(&residual, &preconditioned);
         let goal = forcing * forcing * length;
         for inner in 1..=MAX_INNER {
+            crate::interrupt::look();
             self.dual.multiply(self.here, self.damping, self.frozen, &search, &mut product);
             let curvature = dot(&search, &product);
             if !(curvature > 0.0 && curvature.is_finite()) {

@@ -111,6 +111,7 @@ impl<'a> Descent<'a> {
 
     /// Moves one sample to its best prototype, if that is a better one.
     fn visit<C: Criterion>(&mut self, i: usize, criterion: &mut C) -> Option<Move> {
+        crate::interrupt::look();
         self.read_rows(i);
         let column = if self.products.transposed.is_some() { &self.column } else { &self.row };
         let visitor = Visitor {

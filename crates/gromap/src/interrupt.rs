@@ -126,7 +126,11 @@ mod tests {
         let (outer, inner) = (Interrupt::default(), Interrupt::default());
         outer.request();
         let found = outer.guard(|| {
-            assert_eq!(inner.guard(|| Ok(look())), Ok(()));
+            let hears_nothing = || {
+                look();
+                Ok(())
+            };
+            assert_eq!(inner.guard(hears_nothing), Ok(()));
             look();
             Ok(())
         });

@@ -1,9 +1,9 @@
 //! From a [`GromovDr`] and samples to a [`Model`].
 
-use super::joint::{Descended, Joint, Place};
+use super::joint::{Descended, Embedding, Joint, Place};
 use super::placement::{Placement, RowStep, Rows, Side};
 use super::preparation::Preparation;
-use super::{AlphaScale, GromovDr, Model, classical};
+use super::{AlphaScale, GromovDr, Model, classical, coarse};
 use crate::affinity::{Affinity, Operator};
 use crate::embedding::closed_form;
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use crate::observe::{Event, Observer, Stage, StopReason};
 use crate::plan::Plan;
 use crate::scalar::Scalar;
 use crate::similarity::{Similarity, Sparse};
-use crate::start::{Ground, Start};
+use crate::start::{Ground, Start, check_prototypes};
 use crate::weights::SampleWeights;
 
 /// What a fit works on.
@@ -202,6 +202,7 @@ impl GromovDr {
             scale,
             constant,
             shares: (self.alpha, 1.0 - self.alpha),
+            refreshes: 1,
         };
         self.joint(joint, given, prototypes.unwrap_or(1), start, observer)
     }
@@ -228,12 +229,17 @@ impl GromovDr {
         observer: &mut dyn Observer,
     ) -> Result<Found> {
         let ground = self.ground(given);
+        check_prototypes(prototypes, given.weights.len())?;
         let mut best: Option<Descended> = None;
         for init in 0..self.n_init {
             let seed = self.settings.seed.wrapping_add(init as u64);
             observer.on(&Event::Stage(Stage::Start));
-            let plan = start.plan(&ground, prototypes, seed)?;
-            let mut place = joint.start(plan, seed)?;
+            let mut place = match (start, joint.kernel) {
+                (Start::Auto | Start::Agglomerative, Kernel::Radial(_)) => {
+                    coarse::start(&joint, &ground, prototypes, seed)?
+                }
+                _ => joint.start(start.plan(&ground, prototypes, seed)?, Embedding::Best(seed))?,
+            };
             if init == 0 && self.alpha < 1.0 && self.alpha_scale == AlphaScale::AtStart {
                 joint.shares = self.scaled_shares(&joint, &place)?;
                 joint.evaluate(&mut place)?;

@@ -15,6 +15,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
 
 use super::placement::RowStep;
 use crate::embedding::adam::Adam;
@@ -32,13 +33,18 @@ use crate::solver::{Settings, Solver};
 use crate::transport::{PlanSummary, TransportProblem, TransportState};
 use crate::weights::SampleWeights;
 
-/// Starts of Z from which the first embedding is sought.
-const STARTS: usize = 8;
-/// The first embedding, from far; those that follow, from near.
-const FIRST: Adam = Adam { steps: 1000, rate: 1.0 };
+/// An embedding from afar is folded flat, then settles; one from near goes on.
+const FOLD: Adam = Adam { steps: 600, rate: 1.0 };
+const SETTLE: Adam = Adam { steps: 600, rate: 0.3 };
 const NEXT: Adam = Adam { steps: 150, rate: 0.3 };
+/// Both in a third of the steps.
+const ROUGH: (Adam, Adam) = (Adam { steps: 200, rate: 1.0 }, Adam { steps: 200, rate: 0.3 });
+/// Dimensions in which an embedding from afar begins: prototypes that block each other's way in the plane pass there.
+const FOLDED_DIMS: usize = 8;
 /// Spread of the starts, next to the width 1 of the kernels.
 const START_SPREAD: f64 = 0.1;
+/// With more prototypes than this an embedding from afar has one start instead of three, and happens only once.
+const FEW_PROTOTYPES: usize = 500;
 /// Sweeps of vertex descent in a round, each against the kernel of the weights as they are then.
 const SWEEPS: usize = 2;
 /// Steps of the other solvers in a round, at most.
@@ -59,6 +65,21 @@ pub(crate) struct Joint<'a> {
     pub(crate) constant: Option<f64>,
     /// α and β.
     pub(crate) shares: (f64, f64),
+    /// How often prototypes are placed afresh when a descent stalls.
+    pub(crate) refreshes: usize,
+}
+
+/// How prototypes are sought.
+#[derive(Debug, Clone)]
+pub(crate) enum Embedding {
+    /// On from these.
+    From(Matrix<'static>),
+    /// From half as many eigenvectors of the coarse graph, in fewer steps.
+    Rough,
+    /// From the eigenvectors of the coarse graph.
+    Quick,
+    /// From there and from random places with a seed, the lowest loss of all.
+    Best(u64),
 }
 
 /// Where a descent is.
@@ -113,21 +134,20 @@ impl<'a> Joint<'a> {
     }
 
     /// Places prototypes for a starting plan.
-    pub(crate) fn start(&self, plan: Plan, seed: u64) -> Result<Place> {
+    pub(crate) fn start(&self, plan: Plan, embedding: Embedding) -> Result<Place> {
         let products = crate::transport::Products::new(self.similarity, &plan);
         let summary = PlanSummary::new(self.similarity, &plan, &products);
         let n = plan.prototypes();
-        let blank = Matrix::zeros(n, self.dims);
         let mut place = Place {
             plan,
-            prototypes: blank,
+            prototypes: Matrix::zeros(n, self.dims),
             left_out: Vec::new(),
             target: Matrix::zeros(n, n),
             summary,
             features: None,
             loss: f64::INFINITY,
         };
-        self.embed(&mut place, Some(seed))?;
+        self.embed(&mut place, embedding)?;
         self.evaluate(&mut place)?;
         Ok(place)
     }
@@ -158,10 +178,10 @@ impl<'a> Joint<'a> {
         let mut here = start;
         let mut state = TransportState::of(&self.problem(&here.target, None, self.shares.0), here.plan.clone());
         let mut failure = None;
-        let mut seed = self.settings.seed;
+        let (mut seed, mut refreshes) = (self.settings.seed, self.refreshes);
         let (history, stop) = drive(&self.settings.stopping, observer, here.loss, || {
             seed = seed.wrapping_add(1);
-            match self.round(&here, &mut state, seed) {
+            match self.round(&here, &mut state, seed, &mut refreshes) {
                 Ok(Some(next)) if next.loss <= here.loss => {
                     here = next;
                     Round { loss: here.loss, moved: true }
@@ -179,14 +199,30 @@ impl<'a> Joint<'a> {
         }
     }
 
-    /// One round from `here`; `None` if nothing moved.
-    fn round(&self, here: &Place, state: &mut TransportState, seed: u64) -> Result<Option<Place>> {
+    /// One round from `here`; `None` if nothing moved. Where it gains next to nothing, prototypes are placed afresh, if
+    /// that is still to be tried.
+    fn round(
+        &self,
+        here: &Place,
+        state: &mut TransportState,
+        seed: u64,
+        refreshes: &mut usize,
+    ) -> Result<Option<Place>> {
         let mut next = here.clone();
         let moved = self.move_samples(&mut next, state, seed)?;
-        let before = next.prototypes.clone();
-        self.embed(&mut next, None)?;
+        self.embed(&mut next, Embedding::From(here.prototypes.clone()))?;
         self.evaluate(&mut next)?;
-        Ok((moved || next.prototypes != before).then_some(next))
+        let stalled = here.loss - next.loss <= self.settings.stopping.rel_tolerance * here.loss.abs();
+        if stalled && *refreshes > 0 && here.prototypes.rows() <= FEW_PROTOTYPES {
+            *refreshes -= 1;
+            let mut afresh = next.clone();
+            self.embed(&mut afresh, Embedding::Best(seed))?;
+            self.evaluate(&mut afresh)?;
+            if afresh.loss < next.loss {
+                next = afresh;
+            }
+        }
+        Ok((moved || next.prototypes != here.prototypes).then_some(next))
     }
 
     /// Improves the plan against the prototypes.
@@ -218,38 +254,49 @@ impl<'a> Joint<'a> {
         Ok(moved)
     }
 
-    /// Improves the prototypes against the plan: from where they are, or afresh with a seed.
-    fn embed(&self, place: &mut Place, fresh: Option<u64>) -> Result<()> {
+    /// Improves the prototypes against the plan.
+    fn embed(&self, place: &mut Place, embedding: Embedding) -> Result<()> {
         match self.kernel {
             Kernel::Gram => place.prototypes = closed_form::gram(&place.summary, self.dims)?,
             Kernel::Orthonormal => {
                 (place.prototypes, place.left_out) = closed_form::frame(&place.summary, self.dims)?;
             }
             Kernel::Radial(radial) => {
-                let mass = scaled(&place.summary.mass, self.scale);
-                let landscape = Landscape::new(radial, self.loss, &mass, &place.summary.weights);
-                place.prototypes = match fresh {
-                    None => NEXT.descend(&landscape, place.prototypes.clone())?.1,
-                    Some(seed) => self.first_embedding(&landscape, &place.summary, seed)?,
-                };
+                place.prototypes = self.neighbor_embedding(radial, &place.summary, embedding)?;
             }
         }
         Ok(())
     }
 
-    /// The lowest of several descents: from the eigenvectors of the coarse graph, and from random places.
-    fn first_embedding(&self, landscape: &Landscape<'_>, summary: &PlanSummary, seed: u64) -> Result<Matrix<'static>> {
-        let (frame, _) = closed_form::frame(summary, self.dims)?;
-        let mut best = FIRST.descend(landscape, scaled(&frame, START_SPREAD))?;
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        for _ in 1..STARTS {
-            let spread = |_, _| START_SPREAD * (rng.random::<f64>() + rng.random::<f64>() - 1.0);
-            let found = FIRST.descend(landscape, Matrix::from_fn(summary.weights.len(), self.dims, spread))?;
-            if found.0 < best.0 {
-                best = found;
+    /// Prototypes of a kernel of the distance.
+    pub(super) fn neighbor_embedding(
+        &self,
+        radial: Radial,
+        summary: &PlanSummary,
+        embedding: Embedding,
+    ) -> Result<Matrix<'static>> {
+        let mass = scaled(&summary.mass, self.scale);
+        let landscape = Landscape::new(radial, self.loss, &mass, &summary.weights);
+        let (deep, half) = (FOLDED_DIMS.max(self.dims), (FOLDED_DIMS / 2).max(self.dims));
+        let frame = |dims: usize| Ok(scaled(&closed_form::frame(summary, dims)?.0, START_SPREAD));
+        let (fold, settle) = if matches!(embedding, Embedding::Rough) { ROUGH } else { (FOLD, SETTLE) };
+        let starts = match embedding {
+            Embedding::From(prototypes) => return Ok(NEXT.descend(&landscape, prototypes)?.1),
+            Embedding::Rough => vec![frame(half)?],
+            Embedding::Best(seed) if summary.weights.len() <= FEW_PROTOTYPES => {
+                let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+                let spread = |_, _| START_SPREAD * (rng.random::<f64>() + rng.random::<f64>() - 1.0);
+                vec![frame(deep)?, frame(half)?, Matrix::from_fn(summary.weights.len(), deep, spread)]
             }
-        }
-        Ok(best.1)
+            Embedding::Quick | Embedding::Best(_) => vec![frame(deep)?],
+        };
+        let ends = starts.into_par_iter().map(|start| {
+            let flat = fold.fold(&landscape, start, self.dims)?;
+            settle.descend(&landscape, flat)
+        });
+        let ends = ends.collect::<Result<Vec<_>>>()?;
+        let lower = |best: (f64, _), next: (f64, _)| if next.0 < best.0 { next } else { best };
+        Ok(ends.into_iter().reduce(lower).map(|end| end.1).unwrap_or_else(|| Matrix::zeros(0, self.dims)))
     }
 
     /// C_Z. Under the binary cross-entropy a prototype is not at distance zero from itself but as close as

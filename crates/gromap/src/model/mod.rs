@@ -6,6 +6,7 @@
 //! dimension reduction (`classical.rs`).
 
 mod classical;
+mod coarse;
 mod file;
 mod fitting;
 mod joint;

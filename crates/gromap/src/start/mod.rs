@@ -13,6 +13,8 @@
 mod agglomeration;
 mod search;
 
+pub(crate) use search::similarity_of_groups;
+
 use crate::error::{Error, Result};
 use crate::kmeans::KMeans;
 use crate::loss::Loss;
@@ -50,7 +52,7 @@ const SAMPLES_PER_GROUP: usize = 5;
 /// More groups than this are not worth their n₀² table.
 const MOST_GROUPS: usize = 6000;
 /// Rounds of k-means: groups need not be exact.
-const ROUNDS: usize = 20;
+pub(crate) const ROUNDS: usize = 20;
 /// Eigenvectors that stand for samples, at most.
 const MOST_EIGENVECTORS: usize = 50;
 
@@ -70,11 +72,7 @@ impl Start {
     /// A plan of n prototypes; given plans are checked.
     pub(crate) fn plan(&self, ground: &Ground<'_>, prototypes: usize, seed: u64) -> Result<Plan> {
         let weights = ground.weights;
-        let most = weights.len();
-        if prototypes == 0 || prototypes > most {
-            let allowed = format!("from 1 to {most}, the number of samples");
-            return Err(Error::parameter("n_prototypes", prototypes as f64, allowed));
-        }
+        check_prototypes(prototypes, weights.len())?;
         let labels = match self {
             Self::Plan(plan) => {
                 crate::solver::check_start(plan, prototypes, weights)?;
@@ -151,6 +149,12 @@ impl Ground<'_> {
 
     /// Over-clusters, merges, and lets groups move.
     fn agglomerate(&self, prototypes: usize, seed: u64) -> Result<Vec<u32>> {
+        let groups = self.groups(prototypes, seed)?;
+        Ok(groups.samples(&groups.merged(self.loss, prototypes, seed)?))
+    }
+
+    /// Small groups of samples that are close: a few for every prototype.
+    pub(crate) fn groups(&self, prototypes: usize, seed: u64) -> Result<Groups> {
         let samples = self.weights.len();
         let groups = LEAST_GROUPS.min(samples / SAMPLES_PER_GROUP).max(GROUPS_PER_PROTOTYPE * prototypes);
         let groups = groups.min(MOST_GROUPS).max(prototypes).min(samples);
@@ -160,14 +164,42 @@ impl Ground<'_> {
             self.cluster(&self.coordinates(MOST_EIGENVECTORS)?, groups, seed)?
         };
         let (labels, groups) = without_gaps(&labels, self.weights);
-        if groups <= prototypes {
-            return Ok(labels);
-        }
         let plan = Plan::from_labels(labels.clone(), groups, self.weights.clone())?;
         let summary = PlanSummary::new(self.similarity, &plan, &Products::new(self.similarity, &plan));
-        let found = search::partition(&summary, self.loss, prototypes, seed)?;
-        Ok(labels.iter().map(|&group| found[group as usize]).collect())
+        Ok(Groups { labels, summary })
     }
+}
+
+/// Samples in groups.
+pub(crate) struct Groups {
+    /// The group of every sample.
+    labels: Vec<u32>,
+    pub(crate) summary: PlanSummary,
+}
+
+impl Groups {
+    /// Labels of the groups: those merged that lose least, as far as such a partition is found.
+    pub(crate) fn merged(&self, loss: Loss, clusters: usize, seed: u64) -> Result<Vec<u32>> {
+        let groups = self.summary.weights.len();
+        if groups <= clusters {
+            return Ok((0..groups as u32).collect());
+        }
+        search::partition(&self.summary, loss, clusters, seed)
+    }
+
+    /// Labels of the samples, from those of their groups.
+    pub(crate) fn samples(&self, of_groups: &[u32]) -> Vec<u32> {
+        self.labels.iter().map(|&group| of_groups[group as usize]).collect()
+    }
+}
+
+/// Refuses numbers of prototypes that samples cannot fill.
+pub(crate) fn check_prototypes(prototypes: usize, samples: usize) -> Result<()> {
+    if prototypes == 0 || prototypes > samples {
+        let allowed = format!("from 1 to {samples}, the number of samples");
+        return Err(Error::parameter("n_prototypes", prototypes as f64, allowed));
+    }
+    Ok(())
 }
 
 /// Renames labels so that every name has weight; samples without weight join the first group.

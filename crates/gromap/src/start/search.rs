@@ -55,20 +55,8 @@ struct Groups {
 
 impl Groups {
     fn new(summary: &PlanSummary, loss: Loss) -> Result<Self> {
-        let (q, n) = (&summary.weights, summary.weights.len());
-        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-        for k in 0..n {
-            for l in 0..n {
-                let mass = 0.5 * (summary.mass[(k, l)] + summary.mass[(l, k)]);
-                if mass != 0.0 {
-                    columns.push(l as u32);
-                    values.push(mass / (q[k] * q[l]));
-                }
-            }
-            offsets.push(columns.len());
-        }
-        let similarity = Sparse::new(offsets, columns, values)?;
-        Ok(Self { loss, summary: summary.clone(), similarity, weights: SampleWeights::new(q)? })
+        let (similarity, weights) = similarity_of_groups(summary)?;
+        Ok(Self { loss, summary: summary.clone(), similarity, weights })
     }
 
     fn plan(&self, labels: &[u32], clusters: usize) -> Result<Plan> {
@@ -151,6 +139,23 @@ impl Groups {
         members.iter().zip(&halves).filter(|(_, half)| **half == 1).for_each(|(&i, _)| split[i] = new);
         Some(split)
     }
+}
+
+/// Groups as samples of their own: C = M ⊘ qqᵀ, symmetric, and weights q.
+pub(crate) fn similarity_of_groups(summary: &PlanSummary) -> Result<(Sparse<'static, f64>, SampleWeights)> {
+    let (q, n) = (&summary.weights, summary.weights.len());
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for k in 0..n {
+        for l in 0..n {
+            let mass = 0.5 * (summary.mass[(k, l)] + summary.mass[(l, k)]);
+            if mass != 0.0 {
+                columns.push(l as u32);
+                values.push(mass / (q[k] * q[l]));
+            }
+        }
+        offsets.push(columns.len());
+    }
+    Ok((Sparse::new(offsets, columns, values)?, SampleWeights::new(q)?))
 }
 
 fn free_summary(loss: Loss, summary: &PlanSummary, members: Vec<u32>) -> FreeSummary<'_> {

@@ -10,6 +10,8 @@
 //! and the sample goes to the prototype of the lowest G. Where every sample is a prototype, r = c·Z/λ are the coordinates
 //! themselves (the Nyström formula), or the mean place of the neighbours. Each new sample is
 //! placed by itself.
+//!
+//! Methods of neighbours remember their training samples. One that comes again, to the bit, is where the fit put it.
 
 use rayon::prelude::*;
 
@@ -111,6 +113,14 @@ impl RowStep {
     }
 }
 
+/// What is known of a new sample.
+enum Known {
+    /// Its row of products.
+    Products(Vec<f64>),
+    /// It is this training sample.
+    Seen(usize),
+}
+
 /// All that new samples need.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Placement {
@@ -123,7 +133,7 @@ pub(crate) struct Placement {
 impl Placement {
     /// Labels of new samples.
     pub(crate) fn predict<S: Scalar>(&self, samples: &Matrix<'_, S>, preparation: &Preparation) -> Result<Vec<u32>> {
-        let Some(step) = &self.step else {
+        let (Some(step), Side::Plan(plan)) = (&self.step, &self.side) else {
             return Err(Error::Unsupported(
                 "every sample is a prototype of this model: new samples have places (transform), not labels".into(),
             ));
@@ -133,15 +143,19 @@ impl Placement {
         let scaled = scaled.as_ref().map(|scaled| S::samples(scaled.view()));
         let cost = step.features.as_ref().zip(scaled.as_ref());
         let cost = cost.map(|((features, share), samples)| FeatureCost::new(samples, features.view(), *share));
-        let products = self.products(samples, preparation)?;
+        let (rows, labels) = (self.known(samples, preparation)?, plan.labels());
         let label = |i: usize| {
+            let products = match &rows[i] {
+                Known::Seen(j) => return labels[*j],
+                Known::Products(products) => products,
+            };
             let mut gradient = step.pressure.clone();
             if let Some(cost) = &cost {
                 let mut linear = vec![0.0; n];
                 cost.rows(i..i + 1, &mut linear);
                 gradient.iter_mut().zip(&linear).for_each(|(g, c)| *g += c);
             }
-            for (l, r) in products.row(i).iter().enumerate().filter(|(_, r)| **r != 0.0) {
+            for (l, r) in products.iter().enumerate().filter(|(_, r)| **r != 0.0) {
                 gradient.iter_mut().zip(step.pull.row(l)).for_each(|(g, pull)| *g -= r * pull);
             }
             let better = |best: (u32, f64), (k, &g): (usize, &f64)| if g < best.1 { (k as u32, g) } else { best };
@@ -156,11 +170,19 @@ impl Placement {
         samples: &Matrix<'_, S>,
         preparation: &Preparation,
     ) -> Result<Matrix<'static>> {
-        self.products(samples, preparation)
+        let rows = self.known(samples, preparation)?.into_iter().map(|known| match known {
+            Known::Products(products) => products,
+            Known::Seen(j) => {
+                let mut place = vec![0.0; self.side.width()];
+                self.side.add(&mut place, j, 1.0);
+                place
+            }
+        });
+        Matrix::new(rows.flatten().collect::<Vec<_>>(), samples.rows(), self.side.width())
     }
 
-    /// c·T (or c·Z/λ) for every new sample.
-    fn products<S: Scalar>(&self, samples: &Matrix<'_, S>, preparation: &Preparation) -> Result<Matrix<'static>> {
+    /// What is known of every new sample.
+    fn known<S: Scalar>(&self, samples: &Matrix<'_, S>, preparation: &Preparation) -> Result<Vec<Known>> {
         let prepared = preparation.apply(samples)?;
         match &self.rows {
             Rows::Unknown => Err(Error::Unsupported(
@@ -180,7 +202,7 @@ impl Placement {
         function: KernelFunction,
         training: &Matrix<'static, f32>,
         (columns, overall): &(Vec<f64>, f64),
-    ) -> Result<Matrix<'static>> {
+    ) -> Result<Vec<Known>> {
         let width = self.side.width();
         let mut total = vec![0.0; width];
         (0..training.rows()).for_each(|j| self.side.add(&mut total, j, 1.0));
@@ -194,10 +216,9 @@ impl Placement {
             row.values().iter().enumerate().for_each(|(j, &value)| self.side.add(&mut out, j, value));
             let centre = total.iter().zip(columns);
             out.iter_mut().zip(centre).for_each(|(o, (t, c))| *o += (overall - mean) * t - c);
-            Ok(out)
+            Ok(Known::Products(out))
         };
-        let rows: Vec<Vec<f64>> = (0..new.rows()).into_par_iter().map(of_sample).collect::<Result<_>>()?;
-        Matrix::new(rows.concat(), new.rows(), width)
+        (0..new.rows()).into_par_iter().map(of_sample).collect()
     }
 
     fn by_neighbors(
@@ -206,17 +227,20 @@ impl Placement {
         training: &Matrix<'static, f32>,
         neighbors: usize,
         weighing: &Weighing,
-    ) -> Result<Matrix<'static>> {
+    ) -> Result<Vec<Known>> {
         let metric = match weighing {
             Weighing::Entropic(..) => Metric::SquaredEuclidean,
             Weighing::Fuzzy | Weighing::Graph(_) => Metric::Euclidean,
         };
         let found = Exact.cross(training, new, neighbors, metric)?;
         let width = self.side.width();
-        let rows: Vec<Vec<f64>> = (0..new.rows())
+        (0..new.rows())
             .into_par_iter()
             .map(|i| {
                 let (nearest, distances) = found.row(i);
+                if let Some(&seen) = nearest.iter().find(|&&j| training.row(j as usize) == new.row(i)) {
+                    return Ok(Known::Seen(seen as usize));
+                }
                 let weights = weighing.weights(distances)?;
                 let mut out = vec![0.0; width];
                 nearest.iter().zip(&weights).for_each(|(&j, &weight)| self.side.add(&mut out, j as usize, weight));
@@ -224,10 +248,9 @@ impl Placement {
                     let whole: f64 = weights.iter().sum();
                     out.iter_mut().for_each(|o| *o /= whole);
                 }
-                Ok(out)
+                Ok(Known::Products(out))
             })
-            .collect::<Result<_>>()?;
-        Matrix::new(rows.concat(), new.rows(), width)
+            .collect()
     }
 }
 
@@ -250,13 +273,14 @@ impl Weighing {
 }
 
 /// (x − mean)·sketch.
-fn by_factor<S: Scalar>(new: &Matrix<'_, S>, mean: &[f64], sketch: &Matrix<'_>) -> Matrix<'static> {
-    let mut products = Matrix::zeros(new.rows(), sketch.columns());
-    products.values_mut().par_chunks_mut(sketch.columns()).enumerate().for_each(|(i, out)| {
+fn by_factor<S: Scalar>(new: &Matrix<'_, S>, mean: &[f64], sketch: &Matrix<'_>) -> Vec<Known> {
+    let of_sample = |i: usize| {
+        let mut out = vec![0.0; sketch.columns()];
         for ((x, mean), row) in new.row(i).iter().zip(mean).zip(sketch.values().chunks_exact(sketch.columns())) {
             let centred = x.to_f64() - mean;
             out.iter_mut().zip(row).for_each(|(o, s)| *o += centred * s);
         }
-    });
-    products
+        Known::Products(out)
+    };
+    (0..new.rows()).into_par_iter().map(of_sample).collect()
 }

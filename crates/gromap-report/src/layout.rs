@@ -1,0 +1,129 @@
+//! Where marks stand on a page, and how large: areas in proportion to weights, places as far from each other as they must.
+//!
+//! Marks that cover each other are pushed apart a little at a time while a weak pull brings them back to their
+//! places, so neighbours stay neighbours. `viewer/src/layout.ts` does the same on the page.
+
+/// Share of the page that marks may fill.
+const COVER: f64 = 0.32;
+
+/// The largest mark may have this share of the page's width.
+const LARGEST: f64 = 0.17;
+
+/// Steps of pushing apart.
+const STEPS: usize = 90;
+
+/// What is left of the way home is shortened by this share in each step.
+const PULL: f64 = 0.03;
+
+/// A place and a size on the page.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Mark {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    /// Side of a square of the mark's area.
+    pub(crate) side: f64,
+}
+
+/// Height of a page of the given width that suits places of this extent.
+pub(crate) fn height(places: &[[f64; 2]], width: f64) -> f64 {
+    let [horizontal, vertical] = [0, 1].map(|axis| extent(places, axis));
+    let share = if horizontal.1 > 0.0 { vertical.1 / horizontal.1 } else { 1.0 };
+    (width * share).clamp(0.5 * width, 1.1 * width)
+}
+
+/// Lowest value and range along an axis.
+fn extent(places: &[[f64; 2]], axis: usize) -> (f64, f64) {
+    let low = places.iter().map(|place| place[axis]).fold(f64::INFINITY, f64::min);
+    let high = places.iter().map(|place| place[axis]).fold(f64::NEG_INFINITY, f64::max);
+    (low, high - low)
+}
+
+/// Marks on a page, their areas in proportion to the weights.
+pub(crate) fn marks(places: &[[f64; 2]], weights: &[f64], width: f64, height: f64) -> Vec<Mark> {
+    let whole: f64 = weights.iter().sum();
+    let heaviest = weights.iter().copied().fold(0.0, f64::max);
+    let unit = (COVER * width * height / whole).min((LARGEST * width).powi(2) / heaviest);
+    let largest = (unit * heaviest).sqrt();
+    let (x, y) = (extent(places, 0), extent(places, 1));
+    let room = (width - 1.2 * largest, height - 1.2 * largest);
+    let ratio = |room: f64, range: f64| if range > 0.0 { room / range } else { f64::INFINITY };
+    let scale = ratio(room.0, x.1).min(ratio(room.1, y.1));
+    let scale = if scale.is_finite() { scale } else { 0.0 };
+    let mut marks: Vec<Mark> = places
+        .iter()
+        .zip(weights)
+        .map(|(place, weight)| Mark {
+            x: width / 2.0 + (place[0] - x.0 - x.1 / 2.0) * scale,
+            // Upwards on the map is upwards on the page.
+            y: height / 2.0 - (place[1] - y.0 - y.1 / 2.0) * scale,
+            side: (unit * weight).sqrt(),
+        })
+        .collect();
+    spread(&mut marks);
+    marks
+}
+
+/// Pushes marks apart where they cover each other.
+fn spread(marks: &mut [Mark]) {
+    let homes: Vec<(f64, f64)> = marks.iter().map(|mark| (mark.x, mark.y)).collect();
+    let cell = marks.iter().map(|mark| mark.side).fold(0.0, f64::max) * 1.12;
+    if !(cell > 0.0 && cell.is_finite()) {
+        return;
+    }
+    for _ in 0..STEPS {
+        let mut moved = false;
+        for (a, b) in near_pairs(marks, cell) {
+            moved |= part(marks, a, b);
+        }
+        if !moved {
+            break;
+        }
+        for (mark, home) in marks.iter_mut().zip(&homes) {
+            mark.x += PULL * (home.0 - mark.x);
+            mark.y += PULL * (home.1 - mark.y);
+        }
+    }
+}
+
+/// Moves two marks apart by part of what they cover, the lighter one more. Says whether they had to move.
+fn part(marks: &mut [Mark], a: usize, b: usize) -> bool {
+    let (first, second) = (marks[a], marks[b]);
+    let wanted = 0.56 * (first.side + second.side);
+    let (mut dx, mut dy) = (second.x - first.x, second.y - first.y);
+    let distance = dx.hypot(dy);
+    if distance >= wanted {
+        return false;
+    }
+    if distance < 1e-9 * wanted {
+        // In one place: each pair parts in a direction of its own.
+        let angle = 2.399_963_229_728_653 * (a * 31 + b) as f64;
+        (dx, dy) = (angle.cos(), angle.sin());
+    } else {
+        (dx, dy) = (dx / distance, dy / distance);
+    }
+    let step = 0.5 * (wanted - distance);
+    let share = second.side / (first.side + second.side);
+    marks[a].x -= step * share * dx;
+    marks[a].y -= step * share * dy;
+    marks[b].x += step * (1.0 - share) * dx;
+    marks[b].y += step * (1.0 - share) * dy;
+    true
+}
+
+/// Pairs of marks in the same cell of a grid or in cells next to each other, in a fixed order.
+fn near_pairs(marks: &[Mark], cell: f64) -> Vec<(usize, usize)> {
+    let of = |mark: &Mark| ((mark.x / cell).floor() as i64, (mark.y / cell).floor() as i64);
+    let mut cells = std::collections::BTreeMap::<(i64, i64), Vec<usize>>::new();
+    for (k, mark) in marks.iter().enumerate() {
+        cells.entry(of(mark)).or_default().push(k);
+    }
+    let mut pairs = Vec::new();
+    for (k, mark) in marks.iter().enumerate() {
+        let (column, row) = of(mark);
+        for neighbor in (-1..=1).flat_map(|dx| (-1..=1).map(move |dy| (column + dx, row + dy))) {
+            let others = cells.get(&neighbor).into_iter().flatten();
+            pairs.extend(others.filter(|&&other| other > k).map(|&other| (k, other)));
+        }
+    }
+    pairs
+}

@@ -1,0 +1,233 @@
+//! What a report is made of, and its checks: a builder that holds everything and fails in one place.
+
+use std::borrow::Cow;
+
+use gromap::{Matrix, Model, Path, Scalar};
+
+use crate::error::Error;
+use crate::level::Level;
+use crate::pictures::Images;
+use crate::{page, payload, svg};
+
+/// The links from the prototypes of one level to those of the next: (before, here, shared mass).
+pub(crate) type Links = [(u32, u32, f64)];
+
+/// A map, and what is known of its samples.
+///
+/// Everything but the model is optional. What comes once for each sample must come for all of them, in the order
+/// of the samples that were fitted; [`Report::html`] and [`Report::svg`] say what does not fit.
+#[derive(Debug, Clone)]
+pub struct Report<'a> {
+    models: Vec<&'a Model>,
+    lineage: Vec<&'a Links>,
+    pub(crate) title: String,
+    pub(crate) classes: Option<Classes>,
+    pub(crate) columns: Vec<(String, Column)>,
+    pub(crate) ids: Option<Vec<String>>,
+    pub(crate) images: Option<Images>,
+    pub(crate) samples: Option<Matrix<'a, f32>>,
+    pub(crate) feature_names: Option<Vec<String>>,
+    pub(crate) parameters: Vec<(String, String)>,
+    pub(crate) data_hash: Option<String>,
+}
+
+/// The class of each sample.
+#[derive(Debug, Clone)]
+pub(crate) struct Classes {
+    pub(crate) names: Vec<String>,
+    pub(crate) of_samples: Vec<u32>,
+}
+
+/// One value for each sample.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// Numbers to colour by; NaN is a missing value.
+    Numbers(Vec<f64>),
+    /// Text to search in.
+    Text(Vec<String>),
+}
+
+impl<'a> Report<'a> {
+    /// A report of one map.
+    pub fn new(model: &'a Model) -> Self {
+        Self::of_levels(vec![model], Vec::new())
+    }
+
+    /// A report of several maps of growing n, with a slider from few prototypes to many.
+    pub fn of_path(path: &'a Path) -> Self {
+        Self::of_levels(path.models.iter().collect(), path.lineage.iter().map(Vec::as_slice).collect())
+    }
+
+    fn of_levels(models: Vec<&'a Model>, lineage: Vec<&'a Links>) -> Self {
+        Self {
+            models,
+            lineage,
+            title: "A map of weighted prototypes".into(),
+            classes: None,
+            columns: Vec::new(),
+            ids: None,
+            images: None,
+            samples: None,
+            feature_names: None,
+            parameters: Vec::new(),
+            data_hash: None,
+        }
+    }
+
+    /// What stands above the map.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = title.into();
+        self
+    }
+
+    /// The class of each sample, as an index into the names.
+    pub fn classes(mut self, names: Vec<String>, of_samples: Vec<u32>) -> Self {
+        self.classes = Some(Classes { names, of_samples });
+        self
+    }
+
+    /// Adds a column: one value for each sample.
+    pub fn column(mut self, name: impl Into<String>, column: Column) -> Self {
+        self.columns.push((name.into(), column));
+        self
+    }
+
+    /// Names of the samples; without them they go by their row numbers, from 0.
+    pub fn ids(mut self, ids: Vec<String>) -> Self {
+        self.ids = Some(ids);
+        self
+    }
+
+    /// A picture of each sample.
+    pub fn images(mut self, images: Images) -> Self {
+        self.images = Some(images);
+        self
+    }
+
+    /// The samples themselves. They are not shown, but order the members of a prototype by their distance to its mean
+    /// where pictures do not.
+    pub fn samples<S: Scalar>(mut self, samples: &'a Matrix<'_, S>) -> Self {
+        self.samples = Some(samples.single());
+        self
+    }
+
+    /// Names of the features, for what a prototype stands out by.
+    pub fn feature_names(mut self, names: Vec<String>) -> Self {
+        self.feature_names = Some(names);
+        self
+    }
+
+    /// Parameters for the footer, in this order.
+    pub fn parameters(mut self, parameters: Vec<(String, String)>) -> Self {
+        self.parameters = parameters;
+        self
+    }
+
+    /// A hash of the data, so that a map can be matched with what it was made of.
+    pub fn data_hash(mut self, hash: impl Into<String>) -> Self {
+        self.data_hash = Some(hash.into());
+        self
+    }
+
+    /// One HTML file: viewer, styles and data, nothing fetched.
+    pub fn html(&self) -> Result<String, Error> {
+        self.check()?;
+        Ok(page::html(&self.title, &payload::encode(self, &self.levels()?)))
+    }
+
+    /// The map as a static picture in vectors; of a path, its last level.
+    pub fn svg(&self) -> Result<String, Error> {
+        self.check()?;
+        Ok(svg::draw(self, &Level::new(self, self.last()?)?))
+    }
+
+    /// Number of samples.
+    pub(crate) fn len(&self) -> usize {
+        self.models.last().map_or(0, |model| model.plan.len())
+    }
+
+    pub(crate) fn lineage(&self) -> &[&'a Links] {
+        &self.lineage
+    }
+
+    fn last(&self) -> Result<&'a Model, Error> {
+        self.models.last().copied().ok_or(Error::NoLevels)
+    }
+
+    fn levels(&self) -> Result<Vec<Level<'a>>, Error> {
+        self.models.iter().map(|model| Level::new(self, model)).collect()
+    }
+
+    /// Refuses what does not belong to these samples.
+    fn check(&self) -> Result<(), Error> {
+        self.last()?;
+        let samples = self.len();
+        for (level, model) in self.models.iter().enumerate() {
+            Error::check_length(format!("samples of level {level}"), samples, model.plan.len())?;
+        }
+        if let Some(Classes { names, of_samples }) = &self.classes {
+            Error::check_length("number of classes of samples", samples, of_samples.len())?;
+            let wrong = of_samples.iter().position(|&class| class as usize >= names.len());
+            if let Some(sample) = wrong {
+                return Err(Error::Class { sample, class: of_samples[sample], classes: names.len() });
+            }
+        }
+        for (at, (name, column)) in self.columns.iter().enumerate() {
+            let found = match column {
+                Column::Numbers(values) => values.len(),
+                Column::Text(values) => values.len(),
+            };
+            Error::check_length(format!("values of column {name:?}"), samples, found)?;
+            if self.columns[..at].iter().any(|(other, _)| other == name) {
+                return Err(Error::SameName(name.clone()));
+            }
+        }
+        if let Some(ids) = &self.ids {
+            Error::check_length("number of ids", samples, ids.len())?;
+        }
+        if let Some(images) = &self.images {
+            images.check(samples)?;
+        }
+        self.check_features(samples)
+    }
+
+    fn check_features(&self, samples: usize) -> Result<(), Error> {
+        let features = self.models.iter().find_map(|model| model.features.as_ref()).map(Matrix::columns);
+        if let Some(given) = &self.samples {
+            Error::check_length("rows of the samples", samples, given.rows())?;
+            given.check_finite("samples")?;
+            if let Some(features) = features {
+                Error::check_length("features of the samples", features, given.columns())?;
+            }
+        }
+        match (&self.feature_names, features) {
+            (Some(names), Some(features)) => Error::check_length("names of features", features, names.len()),
+            _ => Ok(()),
+        }
+    }
+
+    /// What samples are compared by: themselves, or their pictures.
+    pub(crate) fn compared(&self) -> Option<Compared<'_>> {
+        match (&self.samples, &self.images) {
+            (Some(samples), _) => Some(Compared::Samples(samples)),
+            (None, Some(images)) => Some(Compared::Pictures(images)),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Points whose distances to the means of their prototypes can be taken.
+pub(crate) enum Compared<'r> {
+    Samples(&'r Matrix<'r, f32>),
+    Pictures(&'r Images),
+}
+
+impl Compared<'_> {
+    /// One sample as numbers.
+    pub(crate) fn point(&self, sample: usize) -> Cow<'_, [f32]> {
+        match self {
+            Self::Samples(samples) => samples.row(sample).into(),
+            Self::Pictures(images) => images.picture(sample).iter().map(|&pixel| f32::from(pixel)).collect(),
+        }
+    }
+}

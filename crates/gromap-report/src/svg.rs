@@ -1,0 +1,181 @@
+//! The map as a static picture in vectors, for papers and notebooks: marks, their classes, and what an area means.
+
+use std::fmt::Write;
+
+use crate::base64;
+use crate::layout::{self, Mark};
+use crate::level::Level;
+use crate::page::escaped;
+use crate::palette;
+use crate::pictures::MEAN_BYTES;
+use crate::png;
+use crate::report::Report;
+
+const WIDTH: f64 = 960.0;
+const MARGIN: f64 = 20.0;
+/// Space above the map for its title.
+const HEAD: f64 = 64.0;
+/// Space to the right for the classes.
+const LEGEND: f64 = 170.0;
+/// Classes that are named; the others are counted.
+const NAMED: usize = 24;
+/// Characters of a name that are shown.
+const NAME_LENGTH: usize = 22;
+
+/// Draws the first two axes of a level.
+pub(crate) fn draw(report: &Report<'_>, level: &Level<'_>) -> String {
+    let at = |k: usize, axis: usize| level.model.prototypes.row(k).get(axis).copied().unwrap_or(0.0);
+    let places: Vec<[f64; 2]> = (0..level.len()).map(|k| [at(k, 0), at(k, 1)]).collect();
+    let height = layout::height(&places, WIDTH);
+    let marks = layout::marks(&places, &level.model.weights, WIDTH, height);
+    let page = (WIDTH + 2.0 * MARGIN + LEGEND, height + HEAD + MARGIN + 40.0);
+    let title = shortened(&report.title, 80);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0} {1:.0}\" width=\"{0:.0}\" height=\"{1:.0}\" \
+         role=\"img\" font-family=\"Inter, system-ui, sans-serif\" font-size=\"13\" fill=\"#23262d\">\n\
+         <title>{title}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
+         <text x=\"{MARGIN}\" y=\"30\" font-size=\"19\" font-weight=\"600\">{title}</text>\n\
+         <text x=\"{MARGIN}\" y=\"50\" fill=\"#6b7280\">{2} prototypes of {3} samples</text>\n",
+        page.0,
+        page.1,
+        level.len(),
+        report.len(),
+    );
+    let _ = writeln!(svg, "<g transform=\"translate({MARGIN} {HEAD})\">");
+    // The heaviest first, so that small marks are not covered.
+    let mut order: Vec<usize> = (0..level.len()).collect();
+    order.sort_by(|&a, &b| level.model.weights[b].total_cmp(&level.model.weights[a]).then(a.cmp(&b)));
+    let pictures = Pictures::new(report, level);
+    for k in order {
+        let color = level.classes.as_ref().map_or(palette::PLAIN, |classes| largest_class_color(&classes[k]));
+        draw_mark(&mut svg, marks[k], color, &pictures, level, k);
+    }
+    svg.push_str("</g>\n");
+    draw_sizes(&mut svg, level, &marks, page.1 - 26.0);
+    draw_classes(&mut svg, report, level);
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn largest_class_color(shares: &[(u32, f64)]) -> &'static str {
+    shares.first().map_or(palette::PLAIN, |share| palette::class(share.0))
+}
+
+/// Mean pictures, small enough for a file.
+struct Pictures<'r> {
+    report: &'r Report<'r>,
+    factor: usize,
+}
+
+impl<'r> Pictures<'r> {
+    fn new(report: &'r Report<'r>, level: &Level<'_>) -> Self {
+        let factor = report.images.as_ref().map_or(1, |images| images.factor(level.len(), MEAN_BYTES));
+        Self { report, factor }
+    }
+
+    /// The mean picture of a prototype as a link, and its ratio of width to height.
+    fn of(&self, level: &Level<'_>, k: usize) -> Option<(String, f64)> {
+        let (images, means) = (self.report.images.as_ref()?, level.means.as_ref()?);
+        let (width, height) = images.reduced_size(self.factor);
+        let file = png::encode(width, height, images.channels, &images.reduced(&means[k], self.factor));
+        Some((format!("data:image/png;base64,{}", base64::encode(&file)), width as f64 / height as f64))
+    }
+}
+
+fn draw_mark(svg: &mut String, mark: Mark, color: &str, pictures: &Pictures<'_>, level: &Level<'_>, k: usize) {
+    let Mark { x, y, side } = mark;
+    if let Some((link, ratio)) = pictures.of(level, k) {
+        let (width, height) = (side * ratio.sqrt(), side / ratio.sqrt());
+        let border = (0.05 * side).clamp(0.4, 3.0);
+        let (left, top) = (x - width / 2.0, y - height / 2.0);
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" rx=\"{border:.2}\" \
+             fill=\"{color}\"/><image x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\" \
+             preserveAspectRatio=\"none\" href=\"{link}\"/>",
+            left + border,
+            top + border,
+            width - 2.0 * border,
+            height - 2.0 * border,
+        );
+    } else {
+        // A disc of the same area as the square.
+        let radius = side / std::f64::consts::PI.sqrt();
+        let _ = writeln!(
+            svg,
+            "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{radius:.2}\" fill=\"{color}\" fill-opacity=\"0.85\" \
+             stroke=\"#ffffff\" stroke-width=\"0.75\"/>"
+        );
+    }
+}
+
+/// What an area means: a mark of a round weight.
+fn draw_sizes(svg: &mut String, level: &Level<'_>, marks: &[Mark], bottom: f64) {
+    let heaviest = (0..level.len()).max_by(|&a, &b| level.model.weights[a].total_cmp(&level.model.weights[b]));
+    let Some(heaviest) = heaviest else { return };
+    let weight = round_below(level.model.weights[heaviest]);
+    let side = marks[heaviest].side * (weight / level.model.weights[heaviest]).sqrt();
+    let side = side.min(60.0);
+    let shown = level.model.weights[heaviest] * (side / marks[heaviest].side).powi(2);
+    let _ = writeln!(
+        svg,
+        "<rect x=\"{MARGIN}\" y=\"{:.2}\" width=\"{side:.2}\" height=\"{side:.2}\" fill=\"none\" stroke=\"#6b7280\"/>\
+         <text x=\"{:.2}\" y=\"{:.2}\" fill=\"#6b7280\">area = {}% of all weight</text>",
+        bottom - side + 8.0,
+        MARGIN + side + 8.0,
+        bottom + 4.0,
+        significant(100.0 * shown),
+    );
+}
+
+/// The largest of 1, 2, 5 times a power of ten that is not above a positive value.
+fn round_below(value: f64) -> f64 {
+    let power = 10_f64.powf(value.log10().floor());
+    [5.0, 2.0, 1.0].into_iter().map(|digit| digit * power).find(|&round| round <= value).unwrap_or(value)
+}
+
+/// A number with two digits that count.
+fn significant(value: f64) -> String {
+    let digits = (1.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize;
+    format!("{value:.digits$}")
+}
+
+/// The classes that the marks are coloured by, those with the most weight first where not all can be named.
+fn draw_classes(svg: &mut String, report: &Report<'_>, level: &Level<'_>) {
+    let Some((classes, shares)) = report.classes.as_ref().zip(level.classes.as_ref()) else { return };
+    let mut mass = vec![0.0; classes.names.len()];
+    for (shares, weight) in shares.iter().zip(&level.model.weights) {
+        shares.iter().for_each(|&(class, share)| mass[class as usize] += share * weight);
+    }
+    let mut named: Vec<usize> = (0..mass.len()).filter(|&class| mass[class] > 0.0).collect();
+    named.sort_by(|&a, &b| mass[b].total_cmp(&mass[a]).then(a.cmp(&b)));
+    let others = named.len().saturating_sub(NAMED);
+    named.truncate(NAMED);
+    named.sort_unstable();
+    let left = WIDTH + 2.0 * MARGIN + 10.0;
+    let mut top = HEAD + 10.0;
+    for class in named {
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{left}\" y=\"{top:.1}\" width=\"12\" height=\"12\" rx=\"3\" fill=\"{}\"/>\
+             <text x=\"{}\" y=\"{:.1}\">{}</text>",
+            palette::class(class as u32),
+            left + 20.0,
+            top + 10.5,
+            shortened(&classes.names[class], NAME_LENGTH),
+        );
+        top += 21.0;
+    }
+    if others > 0 {
+        let _ = writeln!(svg, "<text x=\"{left}\" y=\"{:.1}\" fill=\"#6b7280\">and {others} more</text>", top + 10.5);
+    }
+}
+
+/// Text of at most so many characters, escaped.
+fn shortened(text: &str, length: usize) -> String {
+    if text.chars().count() <= length {
+        return escaped(text);
+    }
+    let start: String = text.chars().take(length.saturating_sub(1)).collect();
+    escaped(&start) + "…"
+}

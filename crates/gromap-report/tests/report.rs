@@ -1,0 +1,295 @@
+//! What a report holds, and what it refuses: the payload is taken out of the page and read back.
+
+#![allow(clippy::unwrap_used)] // a test that unwraps fails with the line that failed
+
+use std::io::Read;
+
+use gromap::{GromovDr, Level, Matrix, Model, Path, Plan, SampleWeights};
+use gromap_report::{Column, Error, Images, Report};
+use serde_json::Value;
+
+const SAMPLES: usize = 60;
+
+/// Three groups of twenty, far apart.
+fn samples() -> Matrix<'static> {
+    Matrix::from_fn(SAMPLES, 4, |i, j| ((i * (j + 3)) % 17) as f64 + 60.0 * (i % 3) as f64)
+}
+
+fn model() -> Model {
+    GromovDr::builder().prototypes(6).perplexity(5.0).fit(&samples()).unwrap()
+}
+
+fn path() -> Path {
+    GromovDr::builder().perplexity(5.0).path(&samples(), &[3, 6, 12], Level::Warm).unwrap()
+}
+
+fn names() -> Vec<String> {
+    ["first", "second", "third"].map(String::from).to_vec()
+}
+
+fn classes() -> Vec<u32> {
+    (0..SAMPLES as u32).map(|i| i % 3).collect()
+}
+
+/// Pictures of 2×3 pixels in colour, one brightness for each sample.
+fn pictures() -> Images {
+    let pixels = (0..SAMPLES).flat_map(|i| [i as u8 * 4; 2 * 3 * 3]).collect();
+    Images { width: 2, height: 3, channels: 3, pixels }
+}
+
+/// The payload of a page.
+struct Payload {
+    header: Value,
+    arrays: Vec<u8>,
+}
+
+impl Payload {
+    fn of(html: &str) -> Self {
+        let start = html.find("octet-stream\">").unwrap() + "octet-stream\">".len();
+        let text = &html[start..start + html[start..].find('<').unwrap()];
+        let mut bytes = Vec::new();
+        flate2::read::GzDecoder::new(&decoded(text)[..]).read_to_end(&mut bytes).unwrap();
+        let length = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;
+        assert_eq!((length + 4) % 8, 0);
+        let header = serde_json::from_slice(&bytes[4..4 + length]).unwrap();
+        Self { header, arrays: bytes[4 + length..].to_vec() }
+    }
+
+    fn bytes(&self, array: &Value, size: usize) -> &[u8] {
+        let number = |key: &str| array[key].as_u64().unwrap() as usize;
+        assert_eq!(number("at") % 8, 0);
+        &self.arrays[number("at")..number("at") + number("length") * size]
+    }
+
+    fn u32s(&self, array: &Value) -> Vec<u32> {
+        assert_eq!(array["type"], "u32");
+        self.bytes(array, 4).as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
+    }
+
+    fn f64s(&self, array: &Value) -> Vec<f64> {
+        assert_eq!(array["type"], "f64");
+        self.bytes(array, 8).as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
+    }
+}
+
+/// Base64, slowly.
+fn decoded(text: &str) -> Vec<u8> {
+    let value = |c: char| match c {
+        'A'..='Z' => c as u32 - 65,
+        'a'..='z' => c as u32 - 71,
+        '0'..='9' => c as u32 + 4,
+        '+' => 62,
+        '/' => 63,
+        other => panic!("{other} is not base64"),
+    };
+    let bits: Vec<u32> = text.trim_end_matches('=').chars().map(value).collect();
+    let all: Vec<u8> = bits.iter().flat_map(|v| (0..6).rev().map(move |bit| (v >> bit & 1) as u8)).collect();
+    all.as_chunks::<8>().0.iter().map(|byte| byte.iter().fold(0, |sum, bit| sum << 1 | bit)).collect()
+}
+
+#[test]
+fn the_page_holds_the_model() {
+    let model = model();
+    let payload = Payload::of(&Report::new(&model).title("Groups").html().unwrap());
+    assert_eq!(payload.header["title"], "Groups");
+    assert_eq!(payload.header["samples"], SAMPLES);
+    let level = &payload.header["levels"][0];
+    assert_eq!(payload.f64s(&level["places"]), model.prototypes.values());
+    assert_eq!(payload.f64s(&level["weights"]), model.weights);
+    assert_eq!(payload.f64s(&level["history"]), model.history);
+    let (offsets, members) = (payload.u32s(&level["offsets"]), payload.u32s(&level["members"]));
+    let labels = model.plan.labels();
+    for k in 0..6 {
+        let members = &members[offsets[k] as usize..offsets[k + 1] as usize];
+        assert!(members.iter().all(|&i| labels[i as usize] as usize == k));
+    }
+    assert_eq!(members.len(), SAMPLES);
+}
+
+#[test]
+fn members_come_nearest_to_the_mean_first() {
+    let (model, samples) = (model(), samples());
+    let payload = Payload::of(&Report::new(&model).samples(&samples).html().unwrap());
+    let level = &payload.header["levels"][0];
+    assert_eq!(level["ordered"], true);
+    let (offsets, members) = (payload.u32s(&level["offsets"]), payload.u32s(&level["members"]));
+    let features = model.features.as_ref().unwrap();
+    for k in 0..6 {
+        let distance = |i: &u32| {
+            let gaps = samples.row(*i as usize).iter().zip(features.row(k)).map(|(x, y)| (x - y).powi(2));
+            gaps.sum::<f64>()
+        };
+        let found: Vec<f64> = members[offsets[k] as usize..offsets[k + 1] as usize].iter().map(distance).collect();
+        assert!(found.is_sorted_by(|a, b| *a <= b + 1e-3), "{found:?}");
+        assert!(found[0] < found[found.len() - 1]);
+    }
+    assert!(level["silhouette"].as_f64().unwrap() > 0.2);
+}
+
+#[test]
+fn classes_bring_shares_and_scores() {
+    let model = model();
+    let payload = Payload::of(&Report::new(&model).classes(names(), classes()).html().unwrap());
+    let level = &payload.header["levels"][0];
+    // The groups are far apart: every prototype holds one class.
+    assert_eq!(payload.u32s(&level["classes"]["offsets"]), [0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(level["homogeneity"], 1.0);
+    assert!(level["silhouette"].as_f64().unwrap() > 0.5);
+    assert_eq!(payload.header["classes"]["names"][2], "third");
+}
+
+#[test]
+fn a_path_brings_its_levels_and_their_lineage() {
+    let path = path();
+    let payload = Payload::of(&Report::of_path(&path).images(pictures()).html().unwrap());
+    let sizes: Vec<&Value> = (0..3).map(|level| &payload.header["levels"][level]["prototypes"]).collect();
+    assert_eq!(sizes, [3, 6, 12]);
+    let links = payload.header["lineage"].as_array().unwrap();
+    assert_eq!(links.len(), 2);
+    assert_eq!(payload.u32s(&links[1]["to"]), path.lineage[1].iter().map(|link| link.1).collect::<Vec<_>>());
+    assert_eq!(payload.header["pictures"]["meanHeight"], 3);
+    let means = payload.bytes(&payload.header["levels"][0]["means"], 1);
+    assert_eq!(means.len(), 3 * 2 * 3 * 3);
+}
+
+#[test]
+fn soft_plans_say_how_much_of_each_member() {
+    let mut model = GromovDr::builder().prototypes(4).perplexity(5.0).fit(&samples()).unwrap();
+    // A quarter of every sample goes to the prototype after its own, and too little to mention to the next.
+    let labels = model.plan.labels();
+    let shares = Matrix::from_fn(SAMPLES, 4, |i, k| {
+        [0.745, 0.25, 0.005, 0.0][(k + 4 - labels[i] as usize) % 4] / SAMPLES as f64
+    });
+    model.plan = Plan::from_dense(&shares, SampleWeights::uniform(SAMPLES).unwrap()).unwrap();
+    let payload = Payload::of(&Report::new(&model).html().unwrap());
+    let level = &payload.header["levels"][0];
+    assert_eq!(level["shares"]["length"], level["members"]["length"]);
+    assert_eq!(level["members"]["length"], 2 * SAMPLES);
+    assert_eq!(level["embedding"]["length"], 2 * SAMPLES);
+}
+
+#[test]
+fn the_same_report_is_the_same_bytes() {
+    let (path, samples) = (path(), samples());
+    let report = || {
+        Report::of_path(&path)
+            .samples(&samples)
+            .classes(names(), classes())
+            .images(pictures())
+            .column("age", Column::Numbers((0..SAMPLES).map(|i| if i == 3 { f64::NAN } else { i as f64 }).collect()))
+            .column("note", Column::Text((0..SAMPLES).map(|i| format!("note {i}")).collect()))
+            .parameters(vec![("seed".into(), "0".into())])
+            .data_hash("abc")
+    };
+    assert_eq!(report().html(), report().html());
+    assert_eq!(report().svg(), report().svg());
+}
+
+/// Everything that a person could write into names, ids, columns and parameters.
+#[test]
+fn hostile_text_appears_nowhere_as_it_is() {
+    let hostile = "</script><img src=x onerror=alert(1)>";
+    let model = model();
+    let report = Report::new(&model)
+        .title(hostile)
+        .classes(vec![hostile.into(); 3], classes())
+        .ids(vec![hostile.into(); SAMPLES])
+        .column(hostile, Column::Text(vec![hostile.into(); SAMPLES]))
+        .feature_names(vec![hostile.into(); 4])
+        .parameters(vec![(hostile.into(), hostile.into())])
+        .data_hash(hostile);
+    let (html, svg) = (report.html().unwrap(), report.svg().unwrap());
+    assert!(!html.contains("onerror=alert(1)>") && !svg.contains("<img"));
+    assert_eq!(html.matches("</script>").count(), 2);
+    assert!(svg.contains("&lt;/script&gt;&lt;img"));
+}
+
+#[test]
+fn the_page_names_no_other_place() {
+    let model = model();
+    let html = Report::new(&model).html().unwrap();
+    for (at, _) in html.match_indices("http") {
+        let rest = &html[at..(at + 40).min(html.len())];
+        // Names of XML, which nobody fetches, and the policy.
+        let allowed = ["http://www.w3.org/", "http-equiv"].iter().any(|start| rest.starts_with(start));
+        assert!(allowed, "{rest}");
+    }
+    assert!(html.contains("default-src 'none'"));
+    for fetching in ["src=", "@import", "url(", "<link"] {
+        let code = html.replace("default-src ", "");
+        assert!(!code.contains(fetching), "{fetching} in the page");
+    }
+}
+
+#[test]
+fn the_code_of_the_page_is_small() {
+    let model = model();
+    let html = Report::new(&model).html().unwrap();
+    let data = &html[html.find("octet-stream\">").unwrap()..];
+    let code = html.replace(&data[..data.find('<').unwrap()], "");
+    let mut gzip = flate2::bufread::GzEncoder::new(code.as_bytes(), flate2::Compression::best());
+    let mut bytes = Vec::new();
+    gzip.read_to_end(&mut bytes).unwrap();
+    assert!(bytes.len() < 80_000, "{} bytes", bytes.len());
+}
+
+#[test]
+fn svg_draws_every_prototype() {
+    let model = model();
+    let plain = Report::new(&model).svg().unwrap();
+    assert_eq!(plain.matches("<circle").count(), 6);
+    let report = Report::new(&model).images(pictures()).classes(names(), classes());
+    let pictured = report.svg().unwrap();
+    assert_eq!(pictured.matches("<image").count(), 6);
+    assert!(names().iter().all(|name| pictured.contains(name.as_str())));
+}
+
+#[test]
+fn areas_in_an_svg_are_in_proportion_to_weights() {
+    let model = GromovDr::builder().prototypes(4).perplexity(5.0).fit(&samples()).unwrap();
+    let svg = Report::new(&model).svg().unwrap();
+    let radius = |circle: &str| -> f64 { circle.split('"').next().unwrap().parse().unwrap() };
+    let mut areas: Vec<f64> = svg.split(" r=\"").skip(1).map(|circle| radius(circle).powi(2)).collect();
+    let mut weights = model.weights.clone();
+    areas.sort_by(f64::total_cmp);
+    weights.sort_by(f64::total_cmp);
+    assert!(weights[0] < weights[3], "the test needs weights that differ");
+    for (area, weight) in areas.iter().zip(&weights) {
+        assert!((area / areas[0] - weight / weights[0]).abs() < 0.01, "{areas:?} for {weights:?}");
+    }
+}
+
+#[test]
+fn one_prototype_and_one_dimension_are_maps_too() {
+    let one = GromovDr::builder().prototypes(1).perplexity(5.0).fit(&samples()).unwrap();
+    let report = Report::new(&one).classes(names(), classes());
+    assert!(report.svg().unwrap().contains("<circle"));
+    assert_eq!(Payload::of(&report.html().unwrap()).header["levels"][0]["silhouette"], Value::Null);
+    let line = GromovDr::builder().prototypes(5).dims(1).perplexity(5.0).fit(&samples()).unwrap();
+    assert_eq!(Report::new(&line).svg().unwrap().matches("<circle").count(), 5);
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let model = model();
+    let message = |report: Report<'_>| report.html().unwrap_err().to_string();
+    let report = || Report::new(&model);
+    assert_eq!(message(report().classes(names(), vec![0; 3])), "number of classes of samples: expected 60, found 3");
+    let mut wrong = classes();
+    wrong[7] = 3;
+    assert_eq!(report().classes(names(), wrong).html(), Err(Error::Class { sample: 7, class: 3, classes: 3 }));
+    assert_eq!(
+        message(report().column("age", Column::Numbers(vec![0.0; 61]))),
+        "values of column \"age\": expected 60, found 61"
+    );
+    let twice = report().column("a", Column::Text(vec!["".into(); 60])).column("a", Column::Numbers(vec![0.0; 60]));
+    assert_eq!(message(twice), "two columns are named \"a\"");
+    assert_eq!(message(report().ids(Vec::new())), "number of ids: expected 60, found 0");
+    let short = Images { pixels: vec![0; 5], ..pictures() };
+    assert_eq!(message(report().images(short)), "bytes of 60 pictures of 2×3×3: expected 1080, found 5");
+    let narrow = Matrix::<f64>::zeros(60, 3);
+    assert_eq!(message(report().samples(&narrow)), "features of the samples: expected 4, found 3");
+    assert_eq!(message(report().feature_names(names())), "names of features: expected 4, found 3");
+    let empty = Path { models: Vec::new(), lineage: Vec::new() };
+    assert_eq!(Report::of_path(&empty).svg(), Err(Error::NoLevels));
+}

@@ -1,0 +1,206 @@
+//! Maps of made-up data, one for each thing that the page must cope with.
+
+use std::error::Error;
+use std::time::Instant;
+
+use gromap::{GromovDr, Level, Matrix, Model, Plan, SampleWeights};
+use gromap_report::{Column, Images, Report};
+
+use crate::Folder;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const SHAPES: [&str; 5] = ["disc", "square", "bar", "cross", "ring"];
+
+/// Text that must stay text wherever it is shown.
+const HOSTILE: &str = "</script><img src=x onerror=\"window.hacked=1\"><b onclick='x'>&amp;";
+
+/// Writes every map.
+pub(crate) fn write(out: &Folder) -> Result<()> {
+    let start = Instant::now();
+    let shapes = Shapes::new(1200, 20, 20, 1);
+    let samples = shapes.samples()?;
+    let recipe = GromovDr::builder().perplexity(20.0).seed(0);
+    let model = recipe.clone().prototypes(40).fit(&samples)?;
+    out.write("shapes.html", &described(Report::new(&model), &shapes).html()?, start)?;
+    out.write("shapes.svg", &described(Report::new(&model), &shapes).svg()?, start)?;
+    out.write("unlabelled.html", &Report::new(&model).images(shapes.images()).html()?, start)?;
+    out.write("bare.html", &Report::new(&model).html()?, start)?;
+    out.write("hostile.html", &hostile(&model).html()?, start)?;
+    out.write("soft.html", &described(Report::new(&soft(&model)?), &shapes).html()?, start)?;
+
+    let path = recipe.clone().path(&samples, &[3, 5, 8, 13, 21, 34, 55, 89], Level::Warm)?;
+    out.write("path.html", &described(Report::of_path(&path), &shapes).html()?, start)?;
+
+    let one = recipe.clone().prototypes(1).fit(&samples)?;
+    out.write("one.html", &described(Report::new(&one), &shapes).html()?, start)?;
+    let three = recipe.clone().prototypes(40).dims(3).fit(&samples)?;
+    out.write("three.html", &described(Report::new(&three), &shapes).html()?, start)?;
+
+    let colored = Shapes::new(600, 30, 18, 3);
+    let model = recipe.clone().prototypes(25).fit(&colored.samples()?)?;
+    out.write("colour.html", &described(Report::new(&model), &colored).html()?, start)?;
+
+    tabular(out, &recipe, start)?;
+    let many = Shapes::new(10_000, 20, 20, 1);
+    let model = placed(&model, 5000, 10_000)?;
+    out.write("many.html", &described(Report::new(&model), &many).html()?, start)?;
+    let crowd = placed(&model, 60, 120_000)?;
+    let classes = (0..120_000_u32).map(|i| i % 3).collect();
+    let report = Report::new(&crowd).classes(["a", "b", "c"].map(String::from).to_vec(), classes);
+    out.write("crowd.html", &report.title("A crowd").html()?, start)
+}
+
+/// Pictures of shapes of different sizes, places and strengths.
+struct Shapes {
+    width: usize,
+    height: usize,
+    channels: usize,
+    pixels: Vec<u8>,
+    classes: Vec<u32>,
+}
+
+/// Numbers from 0 to 1 that depend on what they are for and nothing else.
+fn noise(sample: usize, purpose: usize) -> f64 {
+    let mut state =
+        (sample as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (purpose as u64 + 1).wrapping_mul(0xd1b5_4a32_d192_ed03);
+    for _ in 0..3 {
+        state ^= state >> 32;
+        state = state.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    }
+    (state >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+impl Shapes {
+    fn new(samples: usize, width: usize, height: usize, channels: usize) -> Self {
+        let (mut pixels, mut classes) = (Vec::with_capacity(samples * width * height * channels), Vec::new());
+        for i in 0..samples {
+            let class = i % SHAPES.len();
+            classes.push(class as u32);
+            let size = 0.45 + 0.35 * noise(i, 0);
+            let (cx, cy) = (0.3 * noise(i, 1) - 0.15, 0.3 * noise(i, 2) - 0.15);
+            for y in 0..height {
+                for x in 0..width {
+                    let u = (x as f64 + 0.5) / width as f64 * 2.0 - 1.0 - cx;
+                    let v = (y as f64 + 0.5) / height as f64 * 2.0 - 1.0 - cy;
+                    let ink = inside(class, u / size, v / size) * (0.75 + 0.25 * noise(i, 3));
+                    for channel in 0..channels {
+                        let hue = if channels == 1 { 1.0 } else { 0.35 + 0.65 * noise(class, 10 + channel) };
+                        pixels.push((255.0 * ink * hue) as u8);
+                    }
+                }
+            }
+        }
+        Self { width, height, channels, pixels, classes }
+    }
+
+    fn images(&self) -> Images {
+        let Self { width, height, channels, ref pixels, .. } = *self;
+        Images { width, height, channels, pixels: pixels.clone() }
+    }
+
+    fn samples(&self) -> Result<Matrix<'static, f32>> {
+        let values: Vec<f32> = self.pixels.iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
+        Ok(Matrix::new(values, self.classes.len(), self.width * self.height * self.channels)?)
+    }
+}
+
+/// How much ink a shape of half-width 1 has at a point; edges are soft.
+fn inside(shape: usize, u: f64, v: f64) -> f64 {
+    let (square, radius) = (u.abs().max(v.abs()), u.hypot(v));
+    let distance = match shape {
+        0 => 1.0 - radius,
+        1 => 0.9 - square,
+        2 => (0.35 - u.abs()).min(1.0 - v.abs()),
+        3 => (0.3 - u.abs().min(v.abs())).min(1.0 - square),
+        _ => 0.25 - (radius - 0.75).abs(),
+    };
+    (0.5 + 5.0 * distance).clamp(0.0, 1.0)
+}
+
+/// Everything a report can hold.
+fn described<'a>(report: Report<'a>, shapes: &Shapes) -> Report<'a> {
+    let samples = shapes.classes.len();
+    let sizes = (0..samples).map(|i| if i % 50 == 7 { f64::NAN } else { 0.45 + 0.35 * noise(i, 0) }).collect();
+    let notes = (0..samples).map(|i| format!("{} number {i}", SHAPES[i % SHAPES.len()])).collect();
+    report
+        .title("Shapes")
+        .classes(SHAPES.map(String::from).to_vec(), shapes.classes.clone())
+        .images(shapes.images())
+        .ids((0..samples).map(|i| format!("shape-{i:04}")).collect())
+        .column("size", Column::Numbers(sizes))
+        .column("note", Column::Text(notes))
+        .parameters(
+            [("method", "tsnekhorn"), ("perplexity", "20"), ("seed", "0")].map(|(a, b)| (a.into(), b.into())).to_vec(),
+        )
+        .data_hash("3f9a0c5e")
+}
+
+/// Hostile and endless text in every place that takes text.
+fn hostile(model: &Model) -> Report<'_> {
+    let samples = model.plan.len();
+    let long = "x".repeat(10_000);
+    let names = vec![HOSTILE.to_owned(), long.clone(), "{{constructor}} ${alert(1)}".into()];
+    Report::new(model)
+        .title(HOSTILE)
+        .classes(names, (0..samples as u32).map(|i| i % 3).collect())
+        .ids((0..samples).map(|i| if i % 2 == 0 { format!("{HOSTILE} {i}") } else { format!("{long}{i}") }).collect())
+        .column(HOSTILE, Column::Text(vec![HOSTILE.into(); samples]))
+        .column("__proto__", Column::Numbers((0..samples).map(|i| i as f64).collect()))
+        .column(long.clone(), Column::Text(vec![long.clone(); samples]))
+        .parameters(vec![(HOSTILE.into(), HOSTILE.into()), ("long".into(), long)])
+        .data_hash(HOSTILE)
+}
+
+/// The same map with a third of some samples shared between their prototype and the next.
+fn soft(model: &Model) -> Result<Model> {
+    let (labels, n, samples) = (model.plan.labels(), model.weights.len(), model.plan.len());
+    let shares = Matrix::from_fn(samples, n, |i, k| {
+        let own = labels[i] as usize;
+        let shared = i % 3 == 0;
+        let share = match (k == own, k == (own + 1) % n) {
+            (true, _) if shared => 0.65,
+            (true, _) => 1.0,
+            (_, true) if shared => 0.35,
+            _ => 0.0,
+        };
+        share / samples as f64
+    });
+    let plan = Plan::from_dense(&shares, SampleWeights::uniform(samples)?)?;
+    let mut shared = model.clone();
+    (shared.weights, shared.hardness, shared.plan) = (plan.weights(), plan.hardness(), plan);
+    Ok(shared)
+}
+
+/// A model of many prototypes in a spiral, without a fit: the page is tested, not the method.
+fn placed(model: &Model, prototypes: usize, samples: usize) -> Result<Model> {
+    // Every prototype has a member, and the first ones have more of the rest.
+    let label = |i: usize| if i < prototypes { i } else { (prototypes as f64 * noise(i, 5).powi(2)) as usize };
+    let labels = (0..samples).map(|i| label(i) as u32).collect();
+    let plan = Plan::from_labels(labels, prototypes, SampleWeights::uniform(samples)?)?;
+    let place = |k: usize, axis: usize| {
+        let (radius, angle) = ((k as f64 + 0.5).sqrt(), 2.4 * k as f64);
+        radius * if axis == 0 { angle.cos() } else { angle.sin() }
+    };
+    let mut placed = model.clone();
+    placed.prototypes = Matrix::from_fn(prototypes, 2, place);
+    placed.features = None;
+    (placed.weights, placed.plan) = (plan.weights(), plan);
+    Ok(placed)
+}
+
+/// Numbers without pictures: profiles, features with names.
+fn tabular(out: &Folder, recipe: &GromovDr, start: Instant) -> Result<()> {
+    let samples = Matrix::from_fn(500, 6, |i, j| {
+        [0.0, 4.0, 9.0][i % 3] * [1.0, -0.5, 0.2, 0.0, 1.5, -1.0][j] + 2.0 * noise(i, j)
+    });
+    let names = ["height", "width", "depth", "noise", "mass", "charge"].map(String::from);
+    let model = recipe.clone().prototypes(20).fit(&samples)?;
+    let report = Report::new(&model)
+        .title("A table")
+        .samples(&samples)
+        .feature_names(names.to_vec())
+        .classes(["low", "middle", "high"].map(String::from).to_vec(), (0..500).map(|i| i % 3).collect())
+        .column("height", Column::Numbers((0..500).map(|i| samples[(i, 0)]).collect()));
+    out.write("table.html", &report.html()?, start)
+}

@@ -1,0 +1,105 @@
+// Colours: of the page by theme, of classes by the palette of the file, of numbers by one ramp from dark to light.
+
+import { columnMeans, majority, purity, type Level, type MapData } from "./data";
+
+export interface Theme {
+  dark: boolean;
+  paper: string;
+  surface: string;
+  ink: string;
+  muted: string;
+  line: string;
+}
+
+export const LIGHT: Theme = { dark: false, paper: "#faf9f6", surface: "#ffffff", ink: "#22252b", muted: "#676c78", line: "#e4e1d9" };
+export const DARK: Theme = { dark: true, paper: "#14161a", surface: "#1d2026", ink: "#e9eaed", muted: "#9aa1ad", line: "#31353e" };
+
+/** The colour of a class. From the eleventh on the hues come again, halfway to the paper. */
+export function classColor(data: MapData, index: number, theme: Theme): string {
+  const color = data.palette[index % data.palette.length];
+  return index < data.palette.length ? color : mixed(color, theme.paper, 0.45);
+}
+
+/** Whether a class shares its hue with an earlier one, and so is drawn with a broken outline. */
+export function isRepeated(data: MapData, index: number): boolean {
+  return index >= data.palette.length;
+}
+
+function channels(color: string): number[] {
+  return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+}
+
+export function mixed(color: string, other: string, share: number): string {
+  const [a, b] = [channels(color), channels(other)];
+  return `#${a.map((value, i) => Math.round(value + (b[i] - value) * share).toString(16).padStart(2, "0")).join("")}`;
+}
+
+export function rgb(color: string): [number, number, number] {
+  return channels(color) as [number, number, number];
+}
+
+/** A ramp that grows lighter from blue to yellow by even steps of perceived lightness: safe for colour-blind eyes, and in grey. */
+export function ramp(share: number): string {
+  const t = Math.min(1, Math.max(0, share));
+  const lightness = 0.34 + 0.55 * t;
+  const chroma = 0.105 + 0.05 * Math.sin(Math.PI * t);
+  const hue = ((275 - 180 * t) * Math.PI) / 180;
+  const [a, b] = [chroma * Math.cos(hue), chroma * Math.sin(hue)];
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  const linear = [
+    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
+  ];
+  const encoded = linear.map((value) => {
+    const inside = Math.min(1, Math.max(0, value));
+    return inside <= 0.0031308 ? 12.92 * inside : 1.055 * inside ** (1 / 2.4) - 0.055;
+  });
+  return `#${encoded.map((value) => Math.round(255 * value).toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** What colours can stand for on this map, by name. */
+export function colorChoices(data: MapData): { value: string; name: string }[] {
+  const soft = data.levels.some((level) => level.hardness.some((share) => share < 1));
+  return [
+    ...(data.classes ? [{ value: "class", name: "Class" }, { value: "purity", name: "Purity" }] : []),
+    ...(soft ? [{ value: "hardness", name: "Hardness" }] : []),
+    ...data.columns.filter((column) => column.numbers).map(({ name }) => ({ value: `column:${name}`, name })),
+    { value: "plain", name: "One colour" },
+  ];
+}
+
+/** The colours of the prototypes of a level, and how to read them. */
+export interface Coloring {
+  of: string[];
+  /** A value of each prototype when colours stand for numbers. */
+  values: Float64Array | null;
+  low: number;
+  high: number;
+}
+
+export function coloring(data: MapData, level: Level, choice: string, theme: Theme): Coloring {
+  const n = level.prototypes;
+  const each = (color: (k: number) => string) => Array.from({ length: n }, (_, k) => color(k));
+  if (choice === "class" && level.classes) {
+    return { of: each((k) => classColor(data, majority(level, k) ?? 0, theme)), values: null, low: 0, high: 0 };
+  }
+  const values = valuesOf(data, level, choice);
+  if (!values) return { of: each(() => data.plain), values: null, low: 0, high: 0 };
+  const known = values.filter(Number.isFinite);
+  // Shares are compared on the whole scale from 0 to 1, columns on their own.
+  const shares = choice === "purity" || choice === "hardness";
+  const low = shares ? 0 : known.reduce((a, b) => Math.min(a, b), Infinity);
+  const high = shares ? 1 : known.reduce((a, b) => Math.max(a, b), -Infinity);
+  const at = (value: number) => (high > low ? (value - low) / (high - low) : 0.5);
+  return { of: each((k) => (Number.isFinite(values[k]) ? ramp(at(values[k])) : "#8a8f99")), values, low, high };
+}
+
+function valuesOf(data: MapData, level: Level, choice: string): Float64Array | null {
+  if (choice === "purity" && level.classes) return Float64Array.from({ length: level.prototypes }, (_, k) => purity(level, k));
+  if (choice === "hardness") return Float64Array.from(level.hardness);
+  const column = data.columns.find(({ name }) => choice === `column:${name}`);
+  return column?.numbers ? columnMeans(data, level, column.numbers) : null;
+}

@@ -1,0 +1,86 @@
+// The line above the map: what marks are, what colours stand for, what else is drawn.
+
+import { colorChoices } from "./colors";
+import type { MapData } from "./data";
+import { h, short } from "./dom";
+import type { Glyph, State, Store } from "./state";
+
+const GLYPHS: Record<Glyph, { name: string; title: string }> = {
+  mean: { name: "Mean", title: "The mean picture of the members" },
+  medoid: { name: "Medoid", title: "The picture of the most typical member" },
+  profile: { name: "Profile", title: "Mean features, above or below those of the whole map" },
+  pie: { name: "Pie", title: "The classes of the members" },
+  disc: { name: "Disc", title: "A plain disc" },
+};
+
+/** The glyphs that this map has. */
+export function glyphChoices(data: MapData): Glyph[] {
+  const level = data.levels[0];
+  return [
+    ...(data.pictures ? (["mean", "medoid"] as const) : []),
+    ...(!data.pictures && level.profiles && level.profiles.bins > 1 ? (["profile"] as const) : []),
+    ...(data.classes ? (["pie"] as const) : []),
+    "disc",
+  ];
+}
+
+export function controls(data: MapData, store: Store): { element: HTMLElement; update(state: State): void } {
+  const glyphs = glyphChoices(data);
+  const segments = glyphs.map((glyph) =>
+    h("button", { type: "button", "data-glyph": glyph, title: GLYPHS[glyph].title, click: () => store.set({ glyph }) }, GLYPHS[glyph].name),
+  );
+  const color = h(
+    "select",
+    { "aria-label": "Colour", change: (event: Event) => store.set({ color: (event.target as HTMLSelectElement).value }) },
+    ...colorChoices(data).map(({ value, name }) => h("option", { value }, short(name, 40))),
+  );
+  const toggle = (key: "spread" | "samples" | "names" | "ink", name: string, title: string) =>
+    h("button", { type: "button", class: "gm-toggle", "data-toggle": key, title, click: () => store.set({ [key]: !store.state[key] }) }, name);
+  const toggles = [
+    toggle("spread", "Spread", "Move marks apart where they cover each other; a line leads a selected one home"),
+    toggle("samples", "Samples", "Every sample as a dot around its prototype, the most typical inside"),
+    ...(data.classes ? [toggle("names", "Names", "Names of classes on the map")] : []),
+    ...(data.pictures?.channels === 1 ? [toggle("ink", "Ink", "Pictures as ink in the colour of the mark")] : []),
+  ];
+  const size = h("input", {
+    type: "range",
+    min: 0.4,
+    max: 2.5,
+    step: 0.05,
+    "aria-label": "Size of marks",
+    title: "Size of marks",
+    input: (event: Event) => store.set({ size: Number((event.target as HTMLInputElement).value) }),
+  });
+  const dims = data.levels[0].dims;
+  const axis = (which: 0 | 1) =>
+    h(
+      "select",
+      {
+        "aria-label": which ? "Vertical axis" : "Horizontal axis",
+        change: (event: Event) => {
+          const axes: [number, number] = [...store.state.axes];
+          axes[which] = Number((event.target as HTMLSelectElement).value);
+          store.set({ axes, view: null });
+        },
+      },
+      ...Array.from({ length: dims }, (_, i) => h("option", { value: i }, `axis ${i + 1}`)),
+    );
+  const axes = dims > 2 ? [axis(0), axis(1)] : [];
+  const element = h(
+    "div",
+    { class: "gm-controls" },
+    h("div", { class: "gm-segments", role: "group", "aria-label": "Marks" }, ...segments),
+    h("label", { class: "gm-field" }, h("span", {}, "Colour"), color),
+    ...(axes.length ? [h("div", { class: "gm-field" }, h("span", {}, "Axes"), ...axes)] : []),
+    h("div", { class: "gm-toggles" }, ...toggles),
+    h("label", { class: "gm-field gm-sizer" }, h("span", {}, "Size"), size),
+  );
+  const update = (state: State) => {
+    for (const button of segments) button.setAttribute("aria-pressed", String(button.dataset.glyph === state.glyph));
+    for (const button of toggles) button.setAttribute("aria-pressed", String(state[button.dataset.toggle as "spread"]));
+    color.value = state.color;
+    size.value = String(state.size);
+    axes.forEach((choice, which) => (choice.value = String(state.axes[which])));
+  };
+  return { element, update };
+}

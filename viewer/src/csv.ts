@@ -1,0 +1,27 @@
+// Samples as a table for other programs (RFC 4180).
+
+import { idOf, membersOf, type Level, type MapData } from "./data";
+
+/** The members of some prototypes, one line each. */
+export function csv(data: MapData, level: Level, prototypes: Iterable<number>): string {
+  const head = ["prototype", "sample", "id", ...(data.classes ? ["class"] : []), ...data.columns.map(({ name }) => name), ...(level.shares ? ["share"] : [])];
+  const lines = [head.map(quoted).join(",")];
+  for (const k of prototypes) {
+    membersOf(level, k).forEach((sample, rank) => {
+      const values = [
+        k,
+        sample,
+        idOf(data, sample),
+        ...(data.classes ? [data.classes.names[data.classes.of[sample]]] : []),
+        ...data.columns.map((column) => (column.numbers ? (Number.isNaN(column.numbers[sample]) ? "" : column.numbers[sample]) : column.text![sample])),
+        ...(level.shares ? [level.shares[level.offsets[k] + rank]] : []),
+      ];
+      lines.push(values.map((value) => quoted(String(value))).join(","));
+    });
+  }
+  return lines.join("\r\n") + "\r\n";
+}
+
+function quoted(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

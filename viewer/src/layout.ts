@@ -1,0 +1,150 @@
+// Where marks stand, and how large: areas in proportion to weights, on a page whose width is 1000 units.
+// Marks that cover each other are pushed apart while a weak pull brings them home, so neighbours stay neighbours.
+// crates/gromap-report/src/layout.rs does the same for the static SVG.
+
+import type { Level } from "./data";
+
+/** Share of the page that marks fill at size 1. */
+const COVER = 0.32;
+/** Share of the page's width that the largest may have. */
+const LARGEST = 0.17;
+const STEPS = 90;
+const PULL = 0.03;
+
+export const WIDTH = 1000;
+
+/** One page for all levels, so that what slides stays in place. */
+export interface Frame {
+  height: number;
+  /** Page units per unit of the map, and the middle of the map. */
+  scale: number;
+  x: number;
+  y: number;
+  axes: [number, number];
+}
+
+export interface Layout {
+  /** Places on the page: where marks are drawn, and where they belong. */
+  x: Float64Array;
+  y: Float64Array;
+  homeX: Float64Array;
+  homeY: Float64Array;
+  /** Side of a square of the mark's area. */
+  side: Float64Array;
+}
+
+export function frame(levels: Level[], axes: [number, number]): Frame {
+  const low = [Infinity, Infinity];
+  const high = [-Infinity, -Infinity];
+  for (const level of levels) {
+    for (let k = 0; k < level.prototypes; k++) {
+      axes.forEach((axis, i) => {
+        const value = coordinate(level, k, axis);
+        low[i] = Math.min(low[i], value);
+        high[i] = Math.max(high[i], value);
+      });
+    }
+  }
+  const [width, height] = [high[0] - low[0], high[1] - low[1]];
+  const pageHeight = WIDTH * Math.min(1.1, Math.max(0.5, width > 0 ? height / width : 1));
+  // The margin holds half of a large mark.
+  const margin = 0.14 * WIDTH;
+  const scale = Math.min(width > 0 ? (WIDTH - margin) / width : Infinity, height > 0 ? (pageHeight - margin) / height : Infinity);
+  return {
+    height: pageHeight,
+    scale: Number.isFinite(scale) ? scale : 0,
+    x: low[0] + width / 2,
+    y: low[1] + height / 2,
+    axes,
+  };
+}
+
+/** A coordinate of a prototype; axes that the map does not have are zero. */
+export function coordinate(level: Level, k: number, axis: number): number {
+  return axis < level.dims ? level.places[k * level.dims + axis] : 0;
+}
+
+export function onPage(frame: Frame, x: number, y: number): [number, number] {
+  return [WIDTH / 2 + (x - frame.x) * frame.scale, frame.height / 2 - (y - frame.y) * frame.scale];
+}
+
+export function layout(level: Level, page: Frame, size: number, spread: boolean): Layout {
+  const n = level.prototypes;
+  const heaviest = level.weights.reduce((a, b) => Math.max(a, b), 0);
+  const unit = size * size * Math.min(COVER * WIDTH * page.height, (LARGEST * WIDTH) ** 2 / heaviest);
+  const found: Layout = {
+    x: new Float64Array(n),
+    y: new Float64Array(n),
+    homeX: new Float64Array(n),
+    homeY: new Float64Array(n),
+    side: level.weights.map((weight) => Math.sqrt(unit * weight)),
+  };
+  for (let k = 0; k < n; k++) {
+    [found.homeX[k], found.homeY[k]] = onPage(page, coordinate(level, k, page.axes[0]), coordinate(level, k, page.axes[1]));
+  }
+  found.x.set(found.homeX);
+  found.y.set(found.homeY);
+  if (spread) pushApart(found);
+  return found;
+}
+
+function pushApart(marks: Layout): void {
+  const cell = 1.12 * marks.side.reduce((a, b) => Math.max(a, b), 0);
+  // Thousands of marks are settled in fewer steps: more would be felt as a wait.
+  const steps = marks.side.length > 2000 ? 25 : STEPS;
+  for (let step = 0; step < steps; step++) {
+    let moved = false;
+    forNearPairs(marks, cell, (a, b) => {
+      if (part(marks, a, b)) moved = true;
+    });
+    if (!moved) break;
+    for (let k = 0; k < marks.side.length; k++) {
+      marks.x[k] += PULL * (marks.homeX[k] - marks.x[k]);
+      marks.y[k] += PULL * (marks.homeY[k] - marks.y[k]);
+    }
+  }
+}
+
+/** Moves two marks apart by part of what they cover, the lighter one more. */
+function part(marks: Layout, a: number, b: number): boolean {
+  const wanted = 0.56 * (marks.side[a] + marks.side[b]);
+  let [dx, dy] = [marks.x[b] - marks.x[a], marks.y[b] - marks.y[a]];
+  const distance = Math.hypot(dx, dy);
+  if (distance >= wanted) return false;
+  if (distance < 1e-9 * wanted) {
+    // In one place: each pair parts in a direction of its own.
+    const angle = 2.399963229728653 * (a * 31 + b);
+    [dx, dy] = [Math.cos(angle), Math.sin(angle)];
+  } else {
+    [dx, dy] = [dx / distance, dy / distance];
+  }
+  const step = 0.5 * (wanted - distance);
+  const share = marks.side[b] / (marks.side[a] + marks.side[b]);
+  marks.x[a] -= step * share * dx;
+  marks.y[a] -= step * share * dy;
+  marks.x[b] += step * (1 - share) * dx;
+  marks.y[b] += step * (1 - share) * dy;
+  return true;
+}
+
+/** Visits pairs of marks in the same cell of a grid or in cells next to each other. */
+function forNearPairs(marks: Layout, cell: number, visit: (a: number, b: number) => void): void {
+  if (!(cell > 0)) return;
+  const cells = new Map<number, number[]>();
+  const key = (column: number, row: number) => row * 100_003 + column;
+  const columns = marks.x.map((x) => Math.floor(x / cell));
+  const rows = marks.y.map((y) => Math.floor(y / cell));
+  for (let k = 0; k < columns.length; k++) {
+    const at = key(columns[k], rows[k]);
+    const found = cells.get(at);
+    if (found) found.push(k);
+    else cells.set(at, [k]);
+  }
+  for (let k = 0; k < columns.length; k++) {
+    for (let row = rows[k] - 1; row <= rows[k] + 1; row++) {
+      for (let column = columns[k] - 1; column <= columns[k] + 1; column++) {
+        for (const other of cells.get(key(column, row)) ?? []) if (other > k) visit(k, other);
+      }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+// What colours and areas mean.
+
+import { classColor, isRepeated, ramp, type Theme } from "./colors";
+import type { MapData } from "./data";
+import { h, percent, short, shown } from "./dom";
+import { RADIUS } from "./marks";
+import type { Stage } from "./scene";
+import type { State } from "./state";
+
+/** Classes that are named; the others are counted. */
+export const NAMED = 40;
+
+/** The classes on a level, in their order, and how many are left out: those with the least weight. */
+export function legendClasses(data: MapData, stage: Stage): { named: number[]; others: number } {
+  const { classes, weights } = stage.level;
+  if (!data.classes || !classes) return { named: [], others: 0 };
+  const mass = new Float64Array(data.classes.names.length);
+  for (let k = 0; k < stage.level.prototypes; k++) {
+    for (let i = classes.offsets[k]; i < classes.offsets[k + 1]; i++) mass[classes.of[i]] += weights[k] * classes.share[i];
+  }
+  const present = Array.from(mass.keys()).filter((of) => mass[of] > 0);
+  const named = present.sort((a, b) => mass[b] - mass[a] || a - b).slice(0, NAMED).sort((a, b) => a - b);
+  return { named, others: Math.max(0, present.length - NAMED) };
+}
+
+/** Round weights, the largest not above the heaviest prototype: one or two of them. */
+export function legendWeights(stage: Stage): number[] {
+  const heaviest = stage.level.weights[stage.order[0]];
+  const lightest = stage.level.weights[stage.order[stage.order.length - 1]];
+  const large = roundBelow(heaviest);
+  const small = roundBelow(large / 4);
+  return small >= lightest ? [small, large] : [large];
+}
+
+export function roundBelow(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  const digit = [5, 2, 1].find((digit) => digit * power <= value * (1 + 1e-9)) ?? 1;
+  return Number((digit * power).toPrecision(1));
+}
+
+export function legend(data: MapData, stage: Stage, state: State, theme: Theme, markScale: number, find: (query: string) => void): HTMLElement {
+  return h("div", { class: "gm-legend-inside" }, colors(data, stage, state, theme, find), sizes(stage, state, markScale));
+}
+
+function colors(data: MapData, stage: Stage, state: State, theme: Theme, find: (query: string) => void): HTMLElement {
+  if ((state.color === "class" || state.glyph === "pie") && data.classes) {
+    const { named, others } = legendClasses(data, stage);
+    const { names } = data.classes;
+    const chip = (of: number) => {
+      const query = `class=${names[of]}`;
+      const on = state.query === query;
+      const swatch = h("i", { class: isRepeated(data, of) ? "gm-swatch gm-broken" : "gm-swatch", style: `background:${classColor(data, of, theme)}` });
+      return h("button", { type: "button", "aria-pressed": String(on), title: short(names[of], 400), click: () => find(on ? "" : query) }, swatch, short(names[of], 24));
+    };
+    return h("div", { class: "gm-legend-colors" }, ...named.map(chip), others > 0 && h("span", { class: "gm-note" }, `and ${others} more`));
+  }
+  const { values, low, high } = stage.coloring;
+  if (!values) return h("div", { class: "gm-legend-colors" });
+  const stops = Array.from({ length: 9 }, (_, i) => ramp(i / 8)).join(",");
+  const name = state.color.startsWith("column:") ? `mean ${short(state.color.slice(7), 30)}` : state.color;
+  return h(
+    "div",
+    { class: "gm-legend-colors gm-legend-ramp" },
+    h("span", {}, name),
+    h("b", {}, shown(low)),
+    h("i", { class: "gm-ramp", style: `background:linear-gradient(90deg,${stops})` }),
+    h("b", {}, shown(high)),
+  );
+}
+
+/** Marks of round weights as large as they are on the map; those too large for a line are left out. */
+function sizes(stage: Stage, state: State, markScale: number): HTMLElement {
+  const heaviest = stage.order[0];
+  const unit = (stage.layout.side[heaviest] * markScale) / Math.sqrt(stage.level.weights[heaviest]);
+  const square = stage.sprites !== null || (state.glyph === "profile" && stage.level.profiles !== null);
+  const weights = legendWeights(stage);
+  // Zoomed in, marks of these weights may be larger than the line: smaller weights then tell the same.
+  while (unit * Math.sqrt(weights[weights.length - 1]) > 44) weights.splice(0, weights.length, roundBelow(weights[weights.length - 1] * 0.99));
+  const mark = (weight: number) => {
+    const size = unit * Math.sqrt(weight) * (square ? 1 : 2 * RADIUS);
+    return h("span", { class: "gm-size" }, h("i", { class: square ? "gm-square" : "gm-round", style: `width:${size.toFixed(1)}px;height:${size.toFixed(1)}px` }), percent(weight));
+  };
+  return h("div", { class: "gm-legend-sizes", title: "Areas are in proportion to weights" }, h("span", { class: "gm-note" }, "weight"), ...weights.map(mark));
+}

@@ -1,0 +1,288 @@
+// The map in its window: zoom, pan, pointing, lasso, keyboard. It draws when something changed, once a frame.
+
+import Flatbush from "flatbush";
+import { pointer, select } from "d3-selection";
+import { zoom, zoomIdentity, zoomTransform, type D3ZoomEvent, type ZoomBehavior } from "d3-zoom";
+import type { Theme } from "./colors";
+import type { MapData } from "./data";
+import { h } from "./dom";
+import { WIDTH } from "./layout";
+import { isSquare, RADIUS, tile } from "./marks";
+import { paint, type Emphasis } from "./painter";
+import type { Screen } from "./samples";
+import type { Scene, Scenes } from "./scene";
+import type { Store } from "./state";
+
+/** Marks grow with the zoom, but slower than the distances between them, so that zooming in parts them. */
+const GROWTH = 0.7;
+const FURTHEST = 0.5;
+const NEAREST = 80;
+/** Space around a map that is shown as a whole. */
+const MARGIN = 14;
+
+export interface MapEvents {
+  hover(k: number | null, x: number, y: number): void;
+  lasso(prototypes: number[], add: boolean): void;
+  pick(k: number | null, add: boolean): void;
+}
+
+export class MapView {
+  readonly element: HTMLElement;
+  readonly canvas: HTMLCanvasElement;
+  lassoMode = false;
+  private zoom: ZoomBehavior<HTMLCanvasElement, unknown>;
+  private requested = 0;
+  private width = 1;
+  private height = 1;
+  private observer: ResizeObserver;
+  private index: { scene: Scene; tree: Flatbush } | null = null;
+  private hovered: number | null = null;
+  private line: [number, number][] | null = null;
+  /** A lasso ends with a click that is none. */
+  private ended = false;
+  scene: Scene | null = null;
+
+  constructor(
+    private data: MapData,
+    private store: Store,
+    private scenes: Scenes,
+    private theme: () => Theme,
+    private found: () => ReadonlySet<number> | null,
+    private events: MapEvents,
+  ) {
+    this.canvas = h("canvas", {
+      tabindex: 0,
+      role: "img",
+      "aria-label": "The map. Arrow keys move it, plus and minus zoom, 0 fits it, n and p go through the prototypes; the list tab has all of them as text.",
+    });
+    this.element = h("div", { class: "gm-map" }, this.canvas);
+    this.zoom = zoom<HTMLCanvasElement, unknown>()
+      .filter((event: MouseEvent) => !event.button && !this.lassoMode && !(event.shiftKey && event.type === "mousedown"))
+      .on("zoom", (event: D3ZoomEvent<HTMLCanvasElement, unknown>) => this.zoomed(event));
+    select(this.canvas).call(this.zoom).on("dblclick.zoom", null);
+    this.listen();
+    this.observer = new ResizeObserver(() => this.resize());
+    this.observer.observe(this.element);
+  }
+
+  destroy(): void {
+    this.observer.disconnect();
+    cancelAnimationFrame(this.requested);
+    select(this.canvas).on(".zoom", null);
+    this.element.remove();
+  }
+
+  /** Draws with the next frame. */
+  invalidate(): void {
+    this.requested ||= requestAnimationFrame(() => {
+      this.requested = 0;
+      this.draw();
+    });
+  }
+
+  private resize(): void {
+    const { clientWidth, clientHeight } = this.element;
+    if (!clientWidth || !clientHeight) return;
+    [this.width, this.height] = [clientWidth, clientHeight];
+    const ratio = this.ratio();
+    this.canvas.width = Math.round(clientWidth * ratio);
+    this.canvas.height = Math.round(clientHeight * ratio);
+    this.zoom.extent([[0, 0], [clientWidth, clientHeight]]);
+    this.restore();
+    this.draw();
+  }
+
+  private ratio(): number {
+    return Math.min(2, window.devicePixelRatio || 1);
+  }
+
+  /** Pixels per page unit when the whole map is shown. */
+  private fitScale(): number {
+    const page = this.scenes.at(this.store.state, this.theme()).frame;
+    return Math.max(1e-6, Math.min((this.width - 2 * MARGIN) / WIDTH, (this.height - 2 * MARGIN) / page.height));
+  }
+
+  /** Shows what the state asks for: the whole map, or a part of it. */
+  restore(): void {
+    const fit = this.fitScale();
+    const page = this.scenes.at(this.store.state, this.theme()).frame;
+    const view = this.store.state.view ?? { x: WIDTH / 2, y: page.height / 2, zoom: 1 };
+    const scale = fit * view.zoom;
+    this.zoom.scaleExtent([fit * FURTHEST, fit * NEAREST]);
+    const transform = zoomIdentity.translate(this.width / 2 - view.x * scale, this.height / 2 - view.y * scale).scale(scale);
+    select(this.canvas).call(this.zoom.transform, transform);
+  }
+
+  private zoomed(event: D3ZoomEvent<HTMLCanvasElement, unknown>): void {
+    this.invalidate();
+    // Only what a person did is remembered; what the page did follows from the state.
+    if (!event.sourceEvent) return;
+    this.remember();
+    this.point(null, 0, 0);
+  }
+
+  private remember(): void {
+    const { k, x, y } = zoomTransform(this.canvas);
+    this.store.set({ view: { x: (this.width / 2 - x) / k, y: (this.height / 2 - y) / k, zoom: k / this.fitScale() } });
+  }
+
+  fit(): void {
+    this.store.set({ view: null });
+    this.restore();
+  }
+
+  zoomBy(factor: number): void {
+    select(this.canvas).call(this.zoom.scaleBy, factor);
+    this.remember();
+  }
+
+  panBy(dx: number, dy: number): void {
+    const { k } = zoomTransform(this.canvas);
+    select(this.canvas).call(this.zoom.translateBy, dx / k, dy / k);
+    this.remember();
+  }
+
+  /** Brings a prototype into sight if it is not. */
+  reveal(k: number): void {
+    const { layout } = this.scenes.nearest(this.store.state, this.theme());
+    const screen = this.screen();
+    const [x, y] = [layout.x[k] * screen.scale + screen.x, layout.y[k] * screen.scale + screen.y];
+    if (x < 20 || y < 20 || x > this.width - 20 || y > this.height - 20) this.panBy(this.width / 2 - x, this.height / 2 - y);
+  }
+
+  screen(): Screen {
+    const { k, x, y } = zoomTransform(this.canvas);
+    const fit = this.fitScale();
+    return { scale: k, x, y, markScale: fit * (k / fit) ** GROWTH };
+  }
+
+  emphasis(): Emphasis {
+    return { hovered: this.hovered, selected: new Set(this.store.state.selected), found: this.found() };
+  }
+
+  draw(): void {
+    const context = this.canvas.getContext("2d")!;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    const theme = this.theme();
+    this.scene = this.scenes.at(this.store.state, theme);
+    paint(context, this.data, this.store.state, this.scene, this.screen(), theme, this.emphasis(), this.ratio());
+    if (this.line) this.drawLasso(context, theme);
+  }
+
+  private drawLasso(context: CanvasRenderingContext2D, theme: Theme): void {
+    context.beginPath();
+    this.line!.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
+    context.closePath();
+    context.globalAlpha = 0.08;
+    context.fillStyle = theme.ink;
+    context.fill();
+    context.globalAlpha = 1;
+    context.strokeStyle = theme.ink;
+    context.lineWidth = 1.25;
+    context.setLineDash([4, 3]);
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  /** The mark on top at a point of the screen. */
+  at(x: number, y: number): number | null {
+    const { scene } = this;
+    if (!scene || !scene.still) return null;
+    const { layout, order } = scene.stage;
+    if (this.index?.scene.stage.layout !== layout) {
+      const tree = new Flatbush(layout.x.length);
+      layout.x.forEach((left, k) => tree.add(left, layout.y[k]));
+      tree.finish();
+      this.index = { scene, tree };
+    }
+    const screen = this.screen();
+    const [px, py] = [(x - screen.x) / screen.scale, (y - screen.y) / screen.scale];
+    const reach = (layout.side[order[0]] * screen.markScale) / screen.scale;
+    const near = this.index!.tree.search(px - reach, py - reach, px + reach, py + reach);
+    let best: number | null = null;
+    for (const k of near) {
+      const mark = { stage: scene.stage, k, x: layout.x[k], y: layout.y[k], side: layout.side[k], alpha: 1 };
+      // Small marks can be hit a little beside.
+      const side = Math.max(8, mark.side * screen.markScale);
+      const [dx, dy] = [Math.abs(px - mark.x) * screen.scale, Math.abs(py - mark.y) * screen.scale];
+      const [width, height] = tile(mark, side);
+      const inside = isSquare(mark, this.store.state.glyph) ? dx <= width / 2 && dy <= height / 2 : Math.hypot(dx, dy) <= side * RADIUS;
+      if (inside && (best === null || layout.side[k] < layout.side[best])) best = k;
+    }
+    return best;
+  }
+
+  /** Where a prototype is drawn, in pixels of the window. */
+  placeOf(k: number): [number, number] {
+    const { layout } = this.scenes.nearest(this.store.state, this.theme());
+    const screen = this.screen();
+    return [layout.x[k] * screen.scale + screen.x, layout.y[k] * screen.scale + screen.y];
+  }
+
+  point(k: number | null, x: number, y: number): void {
+    if (k !== this.hovered) {
+      this.hovered = k;
+      this.invalidate();
+    }
+    this.events.hover(k, x, y);
+  }
+
+  private listen(): void {
+    const { canvas } = this;
+    canvas.addEventListener("pointermove", (event) => {
+      const [x, y] = pointer(event, canvas);
+      if (this.line) {
+        this.line.push([x, y]);
+        this.invalidate();
+      } else if (!event.buttons) {
+        const k = this.at(x, y);
+        canvas.style.cursor = this.lassoMode ? "crosshair" : k === null ? "grab" : "pointer";
+        this.point(k, x, y);
+      }
+    });
+    canvas.addEventListener("pointerleave", () => this.point(null, 0, 0));
+    canvas.addEventListener("pointerdown", (event) => {
+      if (event.button || !(this.lassoMode || event.shiftKey)) return;
+      canvas.setPointerCapture(event.pointerId);
+      this.line = [pointer(event, canvas)];
+      this.ended = false;
+      this.point(null, 0, 0);
+    });
+    canvas.addEventListener("pointerup", (event) => this.endLasso(event));
+    canvas.addEventListener("click", (event) => {
+      if (this.ended) {
+        this.ended = false;
+        return;
+      }
+      const [x, y] = pointer(event, canvas);
+      this.events.pick(this.at(x, y), event.shiftKey);
+    });
+  }
+
+  private endLasso(event: PointerEvent): void {
+    const { line } = this;
+    this.line = null;
+    this.invalidate();
+    // A line of a few points is a click.
+    if (!line || line.length < 4 || !this.scene) return;
+    this.ended = true;
+    const { layout, level } = this.scene.stage;
+    const screen = this.screen();
+    const inside = [];
+    for (let k = 0; k < level.prototypes; k++) {
+      if (encloses(line, layout.x[k] * screen.scale + screen.x, layout.y[k] * screen.scale + screen.y)) inside.push(k);
+    }
+    this.events.lasso(inside, event.shiftKey && this.lassoMode);
+  }
+}
+
+/** Whether a closed line goes around a point an odd number of times. */
+export function encloses(line: [number, number][], x: number, y: number): boolean {
+  let inside = false;
+  for (let i = 0, j = line.length - 1; i < line.length; j = i++) {
+    const [[ax, ay], [bx, by]] = [line[i], line[j]];
+    if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) inside = !inside;
+  }
+  return inside;
+}

@@ -1,0 +1,31 @@
+// The map as a whole: what it is made of, how the fit went, how weights and classes are spread.
+
+import { confusion, histogram, lineChart } from "./charts";
+import type { MapData } from "./data";
+import { h, percent, shown } from "./dom";
+import type { Stage } from "./scene";
+
+export function overview(data: MapData, stage: Stage, pick: (k: number) => void): HTMLElement {
+  const { level } = stage;
+  const rounds = level.history.length - 1;
+  const entries: [string, string][] = [
+    ["samples", data.samples.toLocaleString("en")],
+    ["prototypes", level.prototypes.toLocaleString("en")],
+  ];
+  if (level.loss !== null) entries.push(["loss", shown(level.loss, 4)]);
+  if (level.homogeneity !== null) entries.push(["homogeneity", shown(level.homogeneity)]);
+  if (level.silhouette !== null) entries.push(["silhouette", shown(level.silhouette)]);
+  return h(
+    "div",
+    { class: "gm-overview" },
+    h("dl", { class: "gm-facts" }, ...entries.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+    ...level.warnings.map((warning) => h("p", { class: "gm-warning" }, warning)),
+    h("h3", {}, "Loss by round"),
+    lineChart(Array.from(level.history), `Loss over ${rounds} rounds`, (at) => `${at === 0 ? "start" : `round ${at}`}: ${shown(level.history[at], 4)}`),
+    h("p", { class: "gm-note" }, `stopped: ${level.stop}`),
+    h("h3", {}, "Weights of prototypes"),
+    histogram(level.weights, "Histogram of weights", percent),
+    data.classes && h("h3", {}, "Prototypes and classes"),
+    data.classes && confusion(data, level, stage.order, pick),
+  );
+}

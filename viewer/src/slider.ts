@@ -1,0 +1,141 @@
+// The path: a slider from few prototypes to many, and under it what the levels cost and gain.
+
+import { curveMonotoneX, line } from "d3-shape";
+import type { MapData } from "./data";
+import { h, s, shown } from "./dom";
+import type { Store } from "./state";
+
+/** Time from one level to the next, in milliseconds. */
+const STEP = 900;
+
+interface Series {
+  name: string;
+  values: (number | null)[];
+  dash: string;
+}
+
+export class Slider {
+  readonly element: HTMLElement;
+  private input: HTMLInputElement;
+  private label = h("output", { class: "gm-n" });
+  private play = h("button", { type: "button", class: "gm-play", "aria-label": "Play the path" }, "▶");
+  private cursor = s("line", { y1: 2, y2: 50, class: "gm-cursor" });
+  private running = 0;
+
+  constructor(
+    private data: MapData,
+    private store: Store,
+  ) {
+    const last = data.levels.length - 1;
+    this.input = h("input", { type: "range", min: 0, max: last, step: 0.001, "aria-label": "Number of prototypes" });
+    this.input.addEventListener("input", () => {
+      this.stop();
+      store.set({ level: Number(this.input.value), selected: [] });
+    });
+    // Let go between two levels, it goes on to the nearer one.
+    this.input.addEventListener("change", () => this.goTo(Math.round(store.state.level)));
+    this.input.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      this.goTo(Math.min(last, Math.max(0, Math.round(store.state.level) + step)));
+    });
+    this.play.addEventListener("click", () => (this.running ? this.stop() : this.goTo(last, store.state.level >= last ? 0 : store.state.level)));
+    const ticks = data.levels.map((level, i) =>
+      h("button", { type: "button", style: `left:${(100 * i) / last}%`, click: () => this.goTo(i) }, level.prototypes.toLocaleString("en")),
+    );
+    this.element = h(
+      "section",
+      { class: "gm-path", "aria-label": "From few prototypes to many" },
+      h("div", { class: "gm-path-head" }, this.play, this.label),
+      h("div", { class: "gm-track" }, this.input, h("div", { class: "gm-ticks" }, ...ticks), this.chart()),
+      this.key(),
+    );
+    this.update();
+  }
+
+  update(): void {
+    const { level } = this.store.state;
+    const n = this.data.levels[Math.round(level)].prototypes;
+    this.input.value = String(level);
+    this.label.textContent = `${n.toLocaleString("en")} prototypes`;
+    const x = String((100 * level) / (this.data.levels.length - 1));
+    this.cursor.setAttribute("x1", x);
+    this.cursor.setAttribute("x2", x);
+    this.play.textContent = this.running ? "❚❚" : "▶";
+  }
+
+  stop(): void {
+    cancelAnimationFrame(this.running);
+    this.running = 0;
+    this.update();
+  }
+
+  /** Moves to a level, at the same pace whatever the way. */
+  goTo(target: number, from = this.store.state.level): void {
+    cancelAnimationFrame(this.running);
+    const start = performance.now();
+    const duration = Math.abs(target - from) * STEP;
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const frame = (now: number) => {
+      const share = duration > 0 && !still ? Math.min(1, (now - start) / duration) : 1;
+      this.running = share < 1 ? requestAnimationFrame(frame) : 0;
+      this.store.set({ level: share < 1 ? from + (target - from) * share : target, selected: [] });
+      if (!this.running) this.update();
+    };
+    this.running = requestAnimationFrame(frame);
+  }
+
+  private series(): Series[] {
+    const { levels } = this.data;
+    const silhouette = this.data.silhouetteOf === "classes" ? "silhouette of classes" : "silhouette of members";
+    return [
+      { name: "loss", values: levels.map((level) => level.loss), dash: "" },
+      { name: silhouette, values: levels.map((level) => level.silhouette), dash: "4 3" },
+      { name: "homogeneity", values: levels.map((level) => level.homogeneity), dash: "1.5 3" },
+    ].filter(({ values }) => values.some((value) => value !== null));
+  }
+
+  /** Each line on a scale of its own: what matters is where it bends. */
+  private chart(): SVGSVGElement {
+    const last = this.data.levels.length - 1;
+    const lines = this.series().flatMap(({ name, values, dash }) => {
+      const known = values.filter((value): value is number => value !== null);
+      const [low, high] = [Math.min(...known), Math.max(...known)];
+      const points = values.flatMap((value, i): [number, number, number][] =>
+        value === null ? [] : [[(100 * i) / last, 46 - (high > low ? (value - low) / (high - low) : 0.5) * 40, value]],
+      );
+      const path = line<[number, number, number]>().curve(curveMonotoneX)(points) ?? "";
+      return [s("path", { d: path, class: "gm-line", "stroke-dasharray": dash || null }, s("title", {}, `${name}: ${known.map((value) => shown(value)).join(", ")}`))];
+    });
+    return s(
+      "svg",
+      { viewBox: "0 0 100 52", preserveAspectRatio: "none", class: "gm-path-chart", role: "img", "aria-label": "Loss, silhouette and homogeneity by number of prototypes" },
+      ...lines,
+      this.cursor,
+    );
+  }
+
+  private key(): HTMLElement {
+    const entries = this.series().map(({ name, dash }, i) =>
+      h(
+        "li",
+        {},
+        s("svg", { width: 22, height: 8 }, s("line", { x1: 0, x2: 22, y1: 4, y2: 4, class: "gm-line", "stroke-dasharray": dash || null })),
+        name,
+        h("b", { "data-series": i }),
+      ),
+    );
+    const element = h("ul", { class: "gm-path-key" }, ...entries);
+    const tell = () => {
+      const at = Math.round(this.store.state.level);
+      this.series().forEach(({ values }, i) => {
+        const value = values[at];
+        entries[i].lastElementChild!.textContent = value === null ? "–" : shown(value);
+      });
+    };
+    this.store.listen(tell);
+    tell();
+    return element;
+  }
+}

@@ -1,7 +1,7 @@
 // Small drawings beside the map: lines, bars, and the table of prototypes and classes.
 
 import { area, curveMonotoneX, line } from "d3-shape";
-import { ramp } from "./colors";
+import { classColor, type Theme } from "./colors";
 import { classesOf, type Level, type MapData } from "./data";
 import { h, s, shown, short } from "./dom";
 import { canvas } from "./sprites";
@@ -53,7 +53,7 @@ export function histogram(values: Float64Array, label: string, describe: (value:
 }
 
 /** Prototypes against classes: how much of each prototype is of each class. Prototypes are sorted by class and weight. */
-export function confusion(data: MapData, level: Level, order: Uint32Array, pick: (k: number) => void): HTMLElement {
+export function confusion(data: MapData, level: Level, order: Uint32Array, theme: Theme, pick: (k: number) => void): HTMLElement {
   const { names } = data.classes!;
   const shares = Array.from({ length: level.prototypes }, (_, k) => classesOf(level, k));
   const rows = Array.from(order).sort((a, b) => (shares[a][0]?.of ?? 0) - (shares[b][0]?.of ?? 0) || level.weights[b] - level.weights[a]);
@@ -62,8 +62,9 @@ export function confusion(data: MapData, level: Level, order: Uint32Array, pick:
   const [element, context] = canvas(column * names.length, row * rows.length);
   rows.forEach((k, y) => {
     for (const { of, share } of shares[k]) {
-      context.fillStyle = ramp(share);
-      context.globalAlpha = 0.15 + 0.85 * Math.sqrt(share);
+      context.fillStyle = classColor(data, of, theme);
+      // Small shares are what one looks for here: they must not vanish.
+      context.globalAlpha = 0.18 + 0.82 * share;
       context.fillRect(of * column, y * row, Math.max(1, column - 1), row > 2 ? row - 1 : row);
     }
   });

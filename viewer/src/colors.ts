@@ -16,7 +16,9 @@ export const DARK: Theme = { dark: true, paper: "#14161a", surface: "#1d2026", i
 
 /** The colour of a class. From the eleventh on the hues come again, halfway to the paper. */
 export function classColor(data: MapData, index: number, theme: Theme): string {
-  const color = data.palette[index % data.palette.length];
+  const given = data.palette[index % data.palette.length];
+  // On a dark ground the same hues are lighter.
+  const color = theme.dark ? mixed(given, "#ffffff", 0.22) : given;
   return index < data.palette.length ? color : mixed(color, theme.paper, 0.45);
 }
 

@@ -146,11 +146,11 @@ function samplesToSvg({ data, state, scene, screen, width, height }: Figure, the
   if (data.samples > Math.min(MOST_VECTOR_DOTS, MOST_DOTS)) {
     const [element, context] = canvas(2 * width, 2 * height);
     const device = { scale: 2 * screen.scale, x: 2 * screen.x, y: 2 * screen.y, markScale: 2 * screen.markScale };
-    drawSamples(context, data, scene.stage, scene.frame, device, theme, state.color === "class");
+    drawSamples(context, data, scene.stage, device, theme, state.color === "class");
     return `<image width="${width}" height="${height}" href="${element.toDataURL()}"/>`;
   }
   const dots: string[] = [];
-  forSamples(scene.stage, scene.frame, screen, (sample, x, y) => {
+  forSamples(scene.stage, screen, (sample, x, y) => {
     if (x < 0 || y < 0 || x > width || y > height) return;
     const color = data.classes && state.color === "class" ? classColor(data, data.classes.of[sample], theme) : theme.muted;
     dots.push(`<circle cx="${n(x)}" cy="${n(y)}" r="0.9" fill="${color}"/>`);

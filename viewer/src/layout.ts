@@ -8,14 +8,17 @@ import type { Level } from "./data";
 const COVER = 0.32;
 /** Share of the page's width that the largest may have. */
 const LARGEST = 0.17;
-const STEPS = 90;
-const PULL = 0.03;
+const STEPS = 160;
+const PULL = 0.02;
 
-export const WIDTH = 1000;
+const WIDTH = 1000;
 
-/** One page for all levels, so that what slides stays in place. */
+/** How a level lies on its page, whose middle is the origin. Every level fills its page: maps of few prototypes may be
+ *  much smaller than those of many, and would be a heap in its middle. */
 export interface Frame {
   height: number;
+  /** How far the map is turned, in radians. */
+  turn: number;
   /** Page units per unit of the map, and the middle of the map. */
   scale: number;
   x: number;
@@ -33,17 +36,29 @@ export interface Layout {
   side: Float64Array;
 }
 
-export function frame(levels: Level[], axes: [number, number]): Frame {
+/** A map of two dimensions has no up: it is turned so that it is widest from left to right. */
+export function turnOf(level: Level): number {
+  if (level.dims !== 2) return 0;
+  const mean = [0, 1].map((axis) => level.weights.reduce((sum, weight, k) => sum + weight * coordinate(level, k, axis), 0));
+  let [xx, xy, yy] = [0, 0, 0];
+  level.weights.forEach((weight, k) => {
+    const [x, y] = [coordinate(level, k, 0) - mean[0], coordinate(level, k, 1) - mean[1]];
+    xx += weight * x * x;
+    xy += weight * x * y;
+    yy += weight * y * y;
+  });
+  // The direction of the largest variance; a map as wide as high stays as it is.
+  return Math.hypot(xx - yy, 2 * xy) > 0.02 * (xx + yy) ? -Math.atan2(2 * xy, xx - yy) / 2 : 0;
+}
+
+export function frame(level: Level, axes: [number, number], turn: number): Frame {
   const low = [Infinity, Infinity];
   const high = [-Infinity, -Infinity];
-  for (const level of levels) {
-    for (let k = 0; k < level.prototypes; k++) {
-      axes.forEach((axis, i) => {
-        const value = coordinate(level, k, axis);
-        low[i] = Math.min(low[i], value);
-        high[i] = Math.max(high[i], value);
-      });
-    }
+  for (let k = 0; k < level.prototypes; k++) {
+    turned(turn, coordinate(level, k, axes[0]), coordinate(level, k, axes[1])).forEach((value, i) => {
+      low[i] = Math.min(low[i], value);
+      high[i] = Math.max(high[i], value);
+    });
   }
   const [width, height] = [high[0] - low[0], high[1] - low[1]];
   const pageHeight = WIDTH * Math.min(1.1, Math.max(0.5, width > 0 ? height / width : 1));
@@ -52,6 +67,7 @@ export function frame(levels: Level[], axes: [number, number]): Frame {
   const scale = Math.min(width > 0 ? (WIDTH - margin) / width : Infinity, height > 0 ? (pageHeight - margin) / height : Infinity);
   return {
     height: pageHeight,
+    turn,
     scale: Number.isFinite(scale) ? scale : 0,
     x: low[0] + width / 2,
     y: low[1] + height / 2,
@@ -59,13 +75,40 @@ export function frame(levels: Level[], axes: [number, number]): Frame {
   };
 }
 
+export interface Box {
+  /** Its middle. */
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** The box that holds all marks. */
+export function bounds({ x, y, side }: Layout): Box {
+  const [low, high] = [[Infinity, Infinity], [-Infinity, -Infinity]];
+  for (let k = 0; k < side.length; k++) {
+    const half = side[k] / 2;
+    low[0] = Math.min(low[0], x[k] - half);
+    low[1] = Math.min(low[1], y[k] - half);
+    high[0] = Math.max(high[0], x[k] + half);
+    high[1] = Math.max(high[1], y[k] + half);
+  }
+  return { x: (low[0] + high[0]) / 2, y: (low[1] + high[1]) / 2, width: high[0] - low[0], height: high[1] - low[1] };
+}
+
 /** A coordinate of a prototype; axes that the map does not have are zero. */
 export function coordinate(level: Level, k: number, axis: number): number {
   return axis < level.dims ? level.places[k * level.dims + axis] : 0;
 }
 
-export function onPage(frame: Frame, x: number, y: number): [number, number] {
-  return [WIDTH / 2 + (x - frame.x) * frame.scale, frame.height / 2 - (y - frame.y) * frame.scale];
+function turned(angle: number, x: number, y: number): [number, number] {
+  const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+  return [cos * x - sin * y, sin * x + cos * y];
+}
+
+export function onPage(frame: Frame, mapX: number, mapY: number): [number, number] {
+  const [x, y] = turned(frame.turn, mapX, mapY);
+  return [(x - frame.x) * frame.scale, -(y - frame.y) * frame.scale];
 }
 
 export function layout(level: Level, page: Frame, size: number, spread: boolean): Layout {
@@ -91,7 +134,7 @@ export function layout(level: Level, page: Frame, size: number, spread: boolean)
 function pushApart(marks: Layout): void {
   const cell = 1.12 * marks.side.reduce((a, b) => Math.max(a, b), 0);
   // Thousands of marks are settled in fewer steps: more would be felt as a wait.
-  const steps = marks.side.length > 2000 ? 25 : STEPS;
+  const steps = marks.side.length > 1000 ? 25 : STEPS;
   for (let step = 0; step < steps; step++) {
     let moved = false;
     forNearPairs(marks, cell, (a, b) => {

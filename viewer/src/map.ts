@@ -6,7 +6,6 @@ import { zoom, zoomIdentity, zoomTransform, type D3ZoomEvent, type ZoomBehavior 
 import type { Theme } from "./colors";
 import type { MapData } from "./data";
 import { h } from "./dom";
-import { WIDTH } from "./layout";
 import { isSquare, RADIUS, tile } from "./marks";
 import { paint, type Emphasis } from "./painter";
 import type { Screen } from "./samples";
@@ -18,12 +17,13 @@ const GROWTH = 0.7;
 const FURTHEST = 0.5;
 const NEAREST = 80;
 /** Space around a map that is shown as a whole. */
-const MARGIN = 14;
+const MARGIN = 22;
 
 export interface MapEvents {
   hover(k: number | null, x: number, y: number): void;
   lasso(prototypes: number[], add: boolean): void;
   pick(k: number | null, add: boolean): void;
+  resized(): void;
 }
 
 export class MapView {
@@ -90,6 +90,7 @@ export class MapView {
     this.zoom.extent([[0, 0], [clientWidth, clientHeight]]);
     this.restore();
     this.draw();
+    this.events.resized();
   }
 
   private ratio(): number {
@@ -98,15 +99,15 @@ export class MapView {
 
   /** Pixels per page unit when the whole map is shown. */
   private fitScale(): number {
-    const page = this.scenes.at(this.store.state, this.theme()).frame;
-    return Math.max(1e-6, Math.min((this.width - 2 * MARGIN) / WIDTH, (this.height - 2 * MARGIN) / page.height));
+    const { width, height } = this.scenes.bounds(this.store.state);
+    return Math.max(1e-6, Math.min((this.width - 2 * MARGIN) / width, (this.height - 2 * MARGIN) / height));
   }
 
   /** Shows what the state asks for: the whole map, or a part of it. */
   restore(): void {
     const fit = this.fitScale();
-    const page = this.scenes.at(this.store.state, this.theme()).frame;
-    const view = this.store.state.view ?? { x: WIDTH / 2, y: page.height / 2, zoom: 1 };
+    const box = this.scenes.bounds(this.store.state);
+    const view = this.store.state.view ?? { x: box.x, y: box.y, zoom: 1 };
     const scale = fit * view.zoom;
     this.zoom.scaleExtent([fit * FURTHEST, fit * NEAREST]);
     const transform = zoomIdentity.translate(this.width / 2 - view.x * scale, this.height / 2 - view.y * scale).scale(scale);

@@ -1,11 +1,12 @@
 // The map as a whole: what it is made of, how the fit went, how weights and classes are spread.
 
+import type { Theme } from "./colors";
 import { confusion, histogram, lineChart } from "./charts";
 import type { MapData } from "./data";
 import { h, percent, shown } from "./dom";
 import type { Stage } from "./scene";
 
-export function overview(data: MapData, stage: Stage, pick: (k: number) => void): HTMLElement {
+export function overview(data: MapData, stage: Stage, theme: Theme, pick: (k: number) => void): HTMLElement {
   const { level } = stage;
   const rounds = level.history.length - 1;
   const entries: [string, string][] = [
@@ -15,6 +16,8 @@ export function overview(data: MapData, stage: Stage, pick: (k: number) => void)
   if (level.loss !== null) entries.push(["loss", shown(level.loss, 4)]);
   if (level.homogeneity !== null) entries.push(["homogeneity", shown(level.homogeneity)]);
   if (level.silhouette !== null) entries.push(["silhouette", shown(level.silhouette)]);
+  const degrees = Math.round((stage.frame.turn * 180) / Math.PI);
+  if (degrees) entries.push(["turned by", `${degrees}°`]);
   return h(
     "div",
     { class: "gm-overview" },
@@ -26,6 +29,6 @@ export function overview(data: MapData, stage: Stage, pick: (k: number) => void)
     h("h3", {}, "Weights of prototypes"),
     histogram(level.weights, "Histogram of weights", percent),
     data.classes && h("h3", {}, "Prototypes and classes"),
-    data.classes && confusion(data, level, stage.order, pick),
+    data.classes && confusion(data, level, stage.order, theme, pick),
   );
 }

@@ -36,7 +36,7 @@ export function paint(
   context.imageSmoothingQuality = scene.marks.length > 1000 ? "low" : "high";
   if (state.samples && scene.still) {
     const device = { scale: screen.scale * ratio, x: screen.x * ratio, y: screen.y * ratio, markScale: screen.markScale * ratio };
-    drawSamples(context, data, scene.stage, scene.frame, device, theme, state.color === "class");
+    drawSamples(context, data, scene.stage, device, theme, state.color === "class");
   }
   const look: Look = { data, theme, glyph: state.glyph, ink: state.ink };
   const visible: Mark[] = [];

@@ -6,7 +6,7 @@
 
 import { classColor, rgb, type Theme } from "./colors";
 import type { MapData } from "./data";
-import { onPage, type Frame } from "./layout";
+import { onPage } from "./layout";
 import type { Stage } from "./scene";
 import { canvas } from "./sprites";
 
@@ -26,8 +26,8 @@ export interface Screen {
 }
 
 /** Visits the place of every sample on the screen. */
-export function forSamples(stage: Stage, frame: Frame, screen: Screen, visit: (sample: number, x: number, y: number) => void): void {
-  const { level, layout } = stage;
+export function forSamples(stage: Stage, screen: Screen, visit: (sample: number, x: number, y: number) => void): void {
+  const { level, layout, frame } = stage;
   const [inner, outer] = [INNER ** 2, OUTER ** 2];
   for (let k = 0; k < level.prototypes; k++) {
     const [start, end] = [level.offsets[k], level.offsets[k + 1]];
@@ -51,9 +51,9 @@ export function forSamples(stage: Stage, frame: Frame, screen: Screen, visit: (s
 }
 
 /** Draws dots or their density; the screen counts pixels of the canvas. */
-export function drawSamples(context: CanvasRenderingContext2D, data: MapData, stage: Stage, frame: Frame, screen: Screen, theme: Theme, byClass: boolean): void {
+export function drawSamples(context: CanvasRenderingContext2D, data: MapData, stage: Stage, screen: Screen, theme: Theme, byClass: boolean): void {
   const { width, height } = context.canvas;
-  if (data.samples > MOST_DOTS) drawDensity(context, stage, frame, screen, theme);
+  if (data.samples > MOST_DOTS) drawDensity(context, stage, screen, theme);
   else {
     const [layer, dots] = canvas(width, height);
     const image = dots.createImageData(width, height);
@@ -66,7 +66,7 @@ export function drawSamples(context: CanvasRenderingContext2D, data: MapData, st
     const plain = words32(theme.muted);
     const colors = byClass && data.classes ? data.classes.names.map((_, i) => words32(classColor(data, i, theme))) : null;
     const size = Math.max(1, Math.round(Math.min(3, 1.2 + Math.log2(screen.scale + 1))));
-    forSamples(stage, frame, screen, (sample, x, y) => {
+    forSamples(stage, screen, (sample, x, y) => {
       const color = colors ? colors[data.classes!.of[sample]] : plain;
       const [left, top] = [Math.round(x), Math.round(y)];
       for (let row = top; row < top + size; row++) {
@@ -84,11 +84,11 @@ export function drawSamples(context: CanvasRenderingContext2D, data: MapData, st
 }
 
 /** Counts in cells of four pixels, as more or less ink. */
-function drawDensity(context: CanvasRenderingContext2D, stage: Stage, frame: Frame, screen: Screen, theme: Theme): void {
+function drawDensity(context: CanvasRenderingContext2D, stage: Stage, screen: Screen, theme: Theme): void {
   const cell = 4;
   const [width, height] = [Math.ceil(context.canvas.width / cell), Math.ceil(context.canvas.height / cell)];
   const counts = new Float32Array(width * height);
-  forSamples(stage, frame, screen, (_, x, y) => {
+  forSamples(stage, screen, (_, x, y) => {
     const [column, row] = [Math.floor(x / cell), Math.floor(y / cell)];
     if (column >= 0 && column < width && row >= 0 && row < height) counts[row * width + column]++;
   });

@@ -2,7 +2,7 @@
 
 import { coloring, type Coloring, type Theme } from "./colors";
 import { classesOf, majority, type Level, type MapData } from "./data";
-import { frame, layout, type Frame, type Layout } from "./layout";
+import { bounds, frame, layout, turnOf, type Box, type Frame, type Layout } from "./layout";
 import { Sprites } from "./sprites";
 import type { State } from "./state";
 
@@ -10,6 +10,7 @@ import type { State } from "./state";
 export interface Stage {
   index: number;
   level: Level;
+  frame: Frame;
   layout: Layout;
   coloring: Coloring;
   sprites: Sprites | null;
@@ -30,7 +31,6 @@ export interface Mark {
 }
 
 export interface Scene {
-  frame: Frame;
   /** In the order of drawing. */
   marks: Mark[];
   /** The level whose prototypes can be pointed at. */
@@ -38,37 +38,58 @@ export interface Scene {
   still: boolean;
 }
 
-/** Links that carry less than this share of both their ends are not drawn. */
-const LEAST_SHARE = 0.02;
+/** Links that carry less than this share of both their ends are not drawn, unless they are all an end has. */
+const LEAST_SHARE = 0.12;
 
 export class Scenes {
   private frames = new Map<string, Frame>();
   private layouts = new Map<string, Layout>();
+  private boxes = new Map<string, Box>();
+  /** All levels are turned alike, as the last. */
+  private turn: number;
   private sprites = new Map<string, Sprites>();
   private colorings = new Map<string, Coloring>();
   private orders = new Map<number, Uint32Array>();
 
-  constructor(private data: MapData) {}
+  constructor(private data: MapData) {
+    this.turn = turnOf(data.levels[data.levels.length - 1]);
+  }
 
   at(state: State, theme: Theme): Scene {
     const last = this.data.levels.length - 1;
     const below = Math.min(last, Math.floor(state.level));
     const between = state.level - below;
-    const page = cached(this.frames, state.axes.join(), () => frame(this.data.levels, state.axes));
-    const here = this.stage(below, page, state, theme);
-    if (between < 1e-3 || below === last) return { frame: page, marks: resting(here), stage: here, still: true };
-    const there = this.stage(below + 1, page, state, theme);
-    const marks = this.moving(here, there, between);
-    return { frame: page, marks, stage: between < 0.5 ? here : there, still: false };
+    const here = this.stage(below, state, theme);
+    if (between < 1e-3 || below === last) return { marks: resting(here), stage: here, still: true };
+    const there = this.stage(below + 1, state, theme);
+    return { marks: this.moving(here, there, between), stage: between < 0.5 ? here : there, still: false };
   }
 
   /** The level nearest to where the slider stands. */
   nearest(state: State, theme: Theme): Stage {
-    const page = cached(this.frames, state.axes.join(), () => frame(this.data.levels, state.axes));
-    return this.stage(Math.round(state.level), page, state, theme);
+    return this.stage(Math.round(state.level), state, theme);
   }
 
-  private stage(index: number, page: Frame, state: State, theme: Theme): Stage {
+  /** The box that holds the marks, on the way from one level to the next in between theirs. */
+  bounds(state: State): Box {
+    const below = Math.min(this.data.levels.length - 1, Math.floor(state.level));
+    const above = Math.min(this.data.levels.length - 1, below + 1);
+    const [here, there] = [below, above].map((index) => cached(this.boxes, `${index} ${layoutKey(state)}`, () => bounds(this.layout(index, state))));
+    const eased = ease(state.level - below);
+    const between = (key: keyof Box) => here[key] + (there[key] - here[key]) * eased;
+    return { x: between("x"), y: between("y"), width: between("width"), height: between("height") };
+  }
+
+  private frame(index: number, state: State): Frame {
+    return cached(this.frames, `${index} ${state.axes}`, () => frame(this.data.levels[index], state.axes, this.turn));
+  }
+
+  private layout(index: number, state: State): Layout {
+    const make = () => layout(this.data.levels[index], this.frame(index, state), state.size, state.spread);
+    return cached(this.layouts, `${index} ${layoutKey(state)}`, make);
+  }
+
+  private stage(index: number, state: State, theme: Theme): Stage {
     const { data } = this;
     const level = data.levels[index];
     const look = `${index} ${state.color} ${theme.dark}`;
@@ -79,7 +100,8 @@ export class Scenes {
     return {
       index,
       level,
-      layout: cached(this.layouts, `${index} ${state.axes} ${state.size} ${state.spread}`, () => layout(level, page, state.size, state.spread)),
+      frame: this.frame(index, state),
+      layout: this.layout(index, state),
       coloring: colors,
       sprites: kind && data.pictures && level.means ? cached(this.sprites, picture, () => new Sprites(data, level, kind, ink ? colors.of : null), 12) : null,
       pies: state.glyph === "pie" && level.classes ? Array.from({ length: level.prototypes }, (_, k) => classesOf(level, k)) : null,
@@ -92,14 +114,16 @@ export class Scenes {
    *  each is as large as what it carries. */
   private moving(here: Stage, there: Stage, between: number): Mark[] {
     const links = this.data.lineage[here.index];
-    const eased = between * between * (3 - 2 * between);
+    const eased = ease(between);
     const apart = 4 * eased * (1 - eased);
     const [before, after] = [here.layout, there.layout];
+    const main = { from: heaviestLinks(links.from, links.mass), to: heaviestLinks(links.to, links.mass) };
     const unit = (stage: Stage, k: number) => stage.layout.side[k] ** 2 / stage.level.weights[k];
     const marks: Mark[] = [];
     for (let i = 0; i < links.mass.length; i++) {
       const [k, l, mass] = [links.from[i], links.to[i], links.mass[i]];
-      if (mass < LEAST_SHARE * here.level.weights[k] && mass < LEAST_SHARE * there.level.weights[l]) continue;
+      const minor = mass < LEAST_SHARE * here.level.weights[k] && mass < LEAST_SHARE * there.level.weights[l];
+      if (minor && i !== main.from[k] && i !== main.to[l]) continue;
       const whole = before.side[k] ** 2 * (1 - eased) + after.side[l] ** 2 * eased;
       const carried = mass * (unit(here, k) * (1 - eased) + unit(there, l) * eased);
       const side = Math.sqrt(whole * (1 - apart) + carried * apart);
@@ -111,6 +135,25 @@ export class Scenes {
     }
     return marks.sort((a, b) => b.side - a.side);
   }
+}
+
+/** What the places of marks depend on, besides the level. */
+function layoutKey({ axes, size, spread }: State): string {
+  return `${axes} ${size} ${spread}`;
+}
+
+/** Slow at both ends. */
+function ease(share: number): number {
+  return share * share * (3 - 2 * share);
+}
+
+/** For each end, the link that carries the most. */
+function heaviestLinks(ends: Uint32Array, mass: Float32Array): number[] {
+  const best: number[] = [];
+  ends.forEach((end, i) => {
+    if (best[end] === undefined || mass[i] > mass[best[end]]) best[end] = i;
+  });
+  return best;
 }
 
 function resting(stage: Stage): Mark[] {

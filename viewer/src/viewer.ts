@@ -102,6 +102,7 @@ class Page implements Viewer {
       hover: (k, x, y) => this.hover(k, x, y),
       pick: (k, add) => this.pick(k, add),
       lasso: (prototypes, add) => this.lasso(prototypes, add),
+      resized: () => this.fillLegend(),
     });
     if (data.levels.length > 1) this.slider = new Slider(data, this.store);
     this.build();
@@ -341,14 +342,21 @@ class Page implements Viewer {
     if (differs("query") && this.parts.query.value !== state.query) this.parts.query.value = state.query;
     if (differs("query") || newLevel) this.tellFound();
     if (newLevel) this.parts.subtitle.textContent = `${count(stage.level.prototypes, "prototype")} of ${count(this.data.samples, "sample")}`;
-    if (differs("axes") && before) this.map.restore();
+    if (differs("level", "axes", "size", "spread") && before && !state.view) this.map.restore();
     if (differs("color", "glyph", "theme", "query", "view", "size") || newLevel) {
-      this.parts.legend.replaceChildren(legend(this.data, stage, state, theme, this.map.screen().markScale, (query) => this.store.set({ query })));
+      this.fillLegend();
     }
     const sided = { overview: newLevel, prototype: differs("selected", "color", "query") || newLevel, list: differs("selected", "query") || newLevel };
     if (differs("tab", "theme") || sided[state.tab]) this.fillSide(state, theme);
     this.map.invalidate();
     if (this.address && before) this.remember();
+  }
+
+  private fillLegend(): void {
+    const { state } = this.store;
+    const stage = this.scenes.nearest(state, this.theme());
+    const find = (query: string) => this.store.set({ query });
+    this.parts.legend.replaceChildren(legend(this.data, stage, state, this.theme(), this.map.screen().markScale, find));
   }
 
   private tellFound(): void {
@@ -365,7 +373,7 @@ class Page implements Viewer {
       if (selected.length === 1) this.map.reveal(selected[0]);
     };
     const content = {
-      overview: () => overview(data, stage, (k) => select([k])),
+      overview: () => overview(data, stage, theme, (k) => select([k])),
       prototype: () => panel({ data, stage, theme, found: this.found(), select, announce: (text) => this.announce(text) }, state.selected),
       list: () => list(data, stage, new Set(state.selected), this.found()?.prototypes ?? null, (k) => select([k])),
     }[state.tab]();

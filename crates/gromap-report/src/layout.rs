@@ -10,10 +10,10 @@ const COVER: f64 = 0.32;
 const LARGEST: f64 = 0.17;
 
 /// Steps of pushing apart.
-const STEPS: usize = 90;
+const STEPS: usize = 160;
 
 /// What is left of the way home is shortened by this share in each step.
-const PULL: f64 = 0.03;
+const PULL: f64 = 0.02;
 
 /// A place and a size on the page.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,6 +22,22 @@ pub(crate) struct Mark {
     pub(crate) y: f64,
     /// Side of a square of the mark's area.
     pub(crate) side: f64,
+}
+
+/// A map of two dimensions has no up: it is turned so that it is widest from left to right.
+pub(crate) fn turned(places: &[[f64; 2]], weights: &[f64]) -> Vec<[f64; 2]> {
+    let mean = [0, 1].map(|axis| places.iter().zip(weights).map(|(place, weight)| weight * place[axis]).sum::<f64>());
+    let moment = |a: usize, b: usize| -> f64 {
+        let product = |(place, weight): (&[f64; 2], &f64)| weight * (place[a] - mean[a]) * (place[b] - mean[b]);
+        places.iter().zip(weights).map(product).sum()
+    };
+    let (xx, xy, yy) = (moment(0, 0), moment(0, 1), moment(1, 1));
+    // A map as wide as high stays as it is.
+    if (xx - yy).hypot(2.0 * xy) <= 0.02 * (xx + yy) {
+        return places.to_vec();
+    }
+    let (sin, cos) = (-0.5 * (2.0 * xy).atan2(xx - yy)).sin_cos();
+    places.iter().map(|[x, y]| [cos * x - sin * y, sin * x + cos * y]).collect()
 }
 
 /// Height of a page of the given width that suits places of this extent.
@@ -126,4 +142,52 @@ fn near_pairs(marks: &[Mark], cell: f64) -> Vec<(usize, usize)> {
         }
     }
     pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four groups of nine marks, all of a group in one place.
+    fn crowded() -> (Vec<[f64; 2]>, Vec<f64>) {
+        let places = (0..36).map(|k| [f64::from(k % 4), f64::from(k % 4 / 2)]).collect();
+        (places, (0..36).map(|k| f64::from(k + 4) / 774.0).collect())
+    }
+
+    #[test]
+    fn areas_are_in_proportion_to_weights() {
+        let (places, weights) = crowded();
+        let marks = marks(&places, &weights, 1000.0, 600.0);
+        let unit = marks[0].side.powi(2) / weights[0];
+        assert!(marks.iter().zip(&weights).all(|(mark, weight)| (mark.side.powi(2) / weight / unit - 1.0).abs() < 1e-9));
+    }
+
+    #[test]
+    fn marks_part_and_stay_near_their_places() {
+        let (places, weights) = crowded();
+        let marks = marks(&places, &weights, 1000.0, 600.0);
+        for a in 0..36 {
+            for b in 0..a {
+                let (first, second) = (marks[a], marks[b]);
+                let distance = (first.x - second.x).hypot(first.y - second.y);
+                assert!(distance > 0.45 * (first.side + second.side), "{a} and {b} are {distance} apart");
+                // Groups stay groups.
+                assert!(a % 4 != b % 4 || distance < 400.0);
+            }
+        }
+    }
+
+    #[test]
+    fn maps_are_widest_from_left_to_right() {
+        let diagonal: Vec<[f64; 2]> = (0..9).map(|k| [f64::from(k), f64::from(k) + 0.1 * f64::from(k % 2)]).collect();
+        let found = turned(&diagonal, &[1.0 / 9.0; 9]);
+        assert!(extent(&found, 0).1 > 11.0 && extent(&found, 1).1 < 0.2, "{found:?}");
+        let square = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]];
+        assert_eq!(turned(&square, &[0.25; 4]), square);
+    }
+
+    #[test]
+    fn one_place_is_the_middle_of_the_page() {
+        assert_eq!(marks(&[[7.0, -3.0]], &[1.0], 1000.0, 1000.0)[0], Mark { x: 500.0, y: 500.0, side: 170.0 });
+    }
 }

@@ -139,7 +139,8 @@ fn pictures(images: &Images, levels: &[Level<'_>], arrays: &mut Arrays) -> Value
     let kept = if samples <= room { None } else { Some(nearest_members(levels, samples, room)) };
     let count = kept.as_ref().map_or(samples, Vec::len);
     let sample = |at: usize| kept.as_ref().map_or(at, |kept| kept[at] as usize);
-    let pixels = arrays.add((0..count).flat_map(|at| images.reduced(images.picture(sample(at)), factor)));
+    let small = |at: usize| images.reduced(images.picture(sample(at)), factor).into_iter().map(coarser);
+    let pixels = arrays.add((0..count).flat_map(small));
     let of = kept.map(|kept| arrays.add(kept));
     let mean_factor = images.factor(levels.iter().map(Level::len).sum(), MEAN_BYTES);
     let (mean_width, mean_height) = images.reduced_size(mean_factor);
@@ -152,6 +153,11 @@ fn pictures(images: &Images, levels: &[Level<'_>], arrays: &mut Arrays) -> Value
         "meanWidth": mean_width,
         "meanHeight": mean_height,
     })
+}
+
+/// In steps of four shades, which no eye tells apart at this size, and which make the file a quarter smaller.
+fn coarser(shade: u8) -> u8 {
+    shade.saturating_add(2) & !3 | shade >> 6
 }
 
 /// As many samples as there is room for: the first members of every prototype, then the second ones, and so on.

@@ -25,7 +25,10 @@ const NAME_LENGTH: usize = 22;
 /// Draws the first two axes of a level.
 pub(crate) fn draw(report: &Report<'_>, level: &Level<'_>) -> String {
     let at = |k: usize, axis: usize| level.model.prototypes.row(k).get(axis).copied().unwrap_or(0.0);
-    let places: Vec<[f64; 2]> = (0..level.len()).map(|k| [at(k, 0), at(k, 1)]).collect();
+    let mut places: Vec<[f64; 2]> = (0..level.len()).map(|k| [at(k, 0), at(k, 1)]).collect();
+    if level.model.prototypes.columns() == 2 {
+        places = layout::turned(&places, &level.model.weights);
+    }
     let height = layout::height(&places, WIDTH);
     let marks = layout::marks(&places, &level.model.weights, WIDTH, height);
     let page = (WIDTH + 2.0 * MARGIN + LEGEND, height + HEAD + MARGIN + 40.0);

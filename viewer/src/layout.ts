@@ -8,7 +8,9 @@ import type { Level } from "./data";
 const COVER = 0.32;
 /** Share of the page's width that the largest may have. */
 const LARGEST = 0.17;
+/** Steps of pushing apart, the last of them without the pull: what still covers each other then parts. */
 const STEPS = 160;
+const FREE = 0.25;
 const PULL = 0.02;
 
 const WIDTH = 1000;
@@ -141,6 +143,7 @@ function pushApart(marks: Layout): void {
       if (part(marks, a, b)) moved = true;
     });
     if (!moved) break;
+    if (step >= (1 - FREE) * steps) continue;
     for (let k = 0; k < marks.side.length; k++) {
       marks.x[k] += PULL * (marks.homeX[k] - marks.x[k]);
       marks.y[k] += PULL * (marks.homeY[k] - marks.y[k]);

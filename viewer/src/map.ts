@@ -111,6 +111,9 @@ export class MapView {
     const scale = fit * view.zoom;
     this.zoom.scaleExtent([fit * FURTHEST, fit * NEAREST]);
     const transform = zoomIdentity.translate(this.width / 2 - view.x * scale, this.height / 2 - view.y * scale).scale(scale);
+    // What is already shown is left alone: setting it would end the gesture that led there.
+    const now = zoomTransform(this.canvas);
+    if (Math.abs(now.k / scale - 1) < 1e-9 && Math.hypot(now.x - transform.x, now.y - transform.y) < 1e-3) return;
     select(this.canvas).call(this.zoom.transform, transform);
   }
 

@@ -18,6 +18,8 @@ export interface Stage {
   /** Prototypes by weight, the heaviest first: the order of drawing. */
   order: Uint32Array;
   majority: (number | null)[];
+  /** Its marks at rest, in that order. */
+  marks: Mark[];
 }
 
 /** A mark on the page of the map. */
@@ -49,7 +51,7 @@ export class Scenes {
   private turn: number;
   private sprites = new Map<string, Sprites>();
   private colorings = new Map<string, Coloring>();
-  private orders = new Map<number, Uint32Array>();
+  private stages = new Map<string, Stage>();
 
   constructor(private data: MapData) {
     this.turn = turnOf(data.levels[data.levels.length - 1]);
@@ -60,7 +62,7 @@ export class Scenes {
     const below = Math.min(last, Math.floor(state.level));
     const between = state.level - below;
     const here = this.stage(below, state, theme);
-    if (between < 1e-3 || below === last) return { marks: resting(here), stage: here, still: true };
+    if (between < 1e-3 || below === last) return { marks: here.marks, stage: here, still: true };
     const there = this.stage(below + 1, state, theme);
     return { marks: this.moving(here, there, between), stage: between < 0.5 ? here : there, still: false };
   }
@@ -90,6 +92,11 @@ export class Scenes {
   }
 
   private stage(index: number, state: State, theme: Theme): Stage {
+    const key = `${index} ${layoutKey(state)} ${state.glyph} ${state.ink} ${state.color} ${theme.dark}`;
+    return cached(this.stages, key, () => this.makeStage(index, state, theme), 24);
+  }
+
+  private makeStage(index: number, state: State, theme: Theme): Stage {
     const { data } = this;
     const level = data.levels[index];
     const look = `${index} ${state.color} ${theme.dark}`;
@@ -97,17 +104,21 @@ export class Scenes {
     const kind = state.glyph === "mean" || state.glyph === "medoid" ? state.glyph : null;
     const ink = state.ink && data.pictures?.channels === 1;
     const picture = `${index} ${kind} ${ink ? look : ""}`;
-    return {
+    const [order, layout] = [byWeight(level), this.layout(index, state)];
+    const stage: Stage = {
       index,
       level,
       frame: this.frame(index, state),
-      layout: this.layout(index, state),
+      layout,
       coloring: colors,
       sprites: kind && data.pictures && level.means ? cached(this.sprites, picture, () => new Sprites(data, level, kind, ink ? colors.of : null), 12) : null,
       pies: state.glyph === "pie" && level.classes ? Array.from({ length: level.prototypes }, (_, k) => classesOf(level, k)) : null,
-      order: cached(this.orders, index, () => byWeight(level)),
+      order,
       majority: Array.from({ length: level.prototypes }, (_, k) => majority(level, k)),
+      marks: [],
     };
+    stage.marks = Array.from(order, (k) => ({ stage, k, x: layout.x[k], y: layout.y[k], side: layout.side[k], alpha: 1 }));
+    return stage;
   }
 
   /** Marks on their way: at both ends they lie upon each other as the prototypes they come from and become; halfway
@@ -154,11 +165,6 @@ function heaviestLinks(ends: Uint32Array, mass: Float32Array): number[] {
     if (best[end] === undefined || mass[i] > mass[best[end]]) best[end] = i;
   });
   return best;
-}
-
-function resting(stage: Stage): Mark[] {
-  const { layout, order } = stage;
-  return Array.from(order, (k) => ({ stage, k, x: layout.x[k], y: layout.y[k], side: layout.side[k], alpha: 1 }));
 }
 
 function byWeight(level: Level): Uint32Array {

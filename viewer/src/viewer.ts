@@ -23,6 +23,8 @@ export interface Viewer {
   update(patch: Partial<State>): void;
   /** What is shown now. */
   readonly state: State;
+  /** Where a prototype of the level shown is drawn, in pixels from the corner of the map. */
+  placeOf(k: number): [number, number];
   /** Leaves the element as it was. */
   destroy(): void;
 }
@@ -120,6 +122,10 @@ class Page implements Viewer {
 
   update(patch: Partial<State>): void {
     this.store.set(patch);
+  }
+
+  placeOf(k: number): [number, number] {
+    return this.map.placeOf(k);
   }
 
   destroy(): void {
@@ -342,8 +348,9 @@ class Page implements Viewer {
     if (differs("query") && this.parts.query.value !== state.query) this.parts.query.value = state.query;
     if (differs("query") || newLevel) this.tellFound();
     if (newLevel) this.parts.subtitle.textContent = `${count(stage.level.prototypes, "prototype")} of ${count(this.data.samples, "sample")}`;
-    if (differs("level", "axes", "size", "spread") && before && !state.view) this.map.restore();
-    if (differs("color", "glyph", "theme", "query", "view", "size") || newLevel) {
+    if (differs("level", "axes", "size", "spread", "view") && before) this.map.restore();
+    const zoomed = state.view?.zoom !== before?.view?.zoom;
+    if (differs("color", "glyph", "theme", "query", "size", "spread", "axes") || newLevel || zoomed) {
       this.fillLegend();
     }
     const sided = { overview: newLevel, prototype: differs("selected", "color", "query") || newLevel, list: differs("selected", "query") || newLevel };

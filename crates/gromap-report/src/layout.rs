@@ -9,8 +9,9 @@ const COVER: f64 = 0.32;
 /// The largest mark may have this share of the page's width.
 const LARGEST: f64 = 0.17;
 
-/// Steps of pushing apart.
+/// Steps of pushing apart, the last of them without the pull: what still covers each other then parts.
 const STEPS: usize = 160;
+const FREE_STEPS: usize = 40;
 
 /// What is left of the way home is shortened by this share in each step.
 const PULL: f64 = 0.02;
@@ -86,13 +87,16 @@ fn spread(marks: &mut [Mark]) {
     if !(cell > 0.0 && cell.is_finite()) {
         return;
     }
-    for _ in 0..STEPS {
+    for step in 0..STEPS {
         let mut moved = false;
         for (a, b) in near_pairs(marks, cell) {
             moved |= part(marks, a, b);
         }
         if !moved {
             break;
+        }
+        if step + FREE_STEPS >= STEPS {
+            continue;
         }
         for (mark, home) in marks.iter_mut().zip(&homes) {
             mark.x += PULL * (home.0 - mark.x);

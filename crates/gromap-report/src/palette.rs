@@ -4,8 +4,9 @@
 //! the same hues come again, lighter, and marks get a broken outline.
 
 /// Colours of the first ten classes.
-pub(crate) const CLASSES: [&str; 10] =
-    ["#4269d0", "#e8a317", "#c8415b", "#1f9e89", "#8e5bc7", "#6b4f3a", "#d97bb6", "#5fb3e4", "#8a9a1c", "#6f7785"];
+pub(crate) const CLASSES: [&str; 10] = [
+    "#4637c7", "#c67b00", "#c43c51", "#3f869b", "#b659f5", "#673322", "#f18eb5", "#7fc2fe", "#a6bb44", "#093d6a",
+];
 
 /// Without classes.
 pub(crate) const PLAIN: &str = "#3f6fb5";
@@ -13,4 +14,63 @@ pub(crate) const PLAIN: &str = "#3f6fb5";
 /// The colour of a class.
 pub(crate) fn class(index: u32) -> &'static str {
     CLASSES[index as usize % CLASSES.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Color = [f64; 3];
+
+    fn linear(color: &str) -> Color {
+        [1, 3, 5].map(|at| {
+            let value = f64::from(u8::from_str_radix(&color[at..at + 2], 16).unwrap()) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        })
+    }
+
+    fn times(matrix: [Color; 3], color: Color) -> Color {
+        matrix.map(|row| row.iter().zip(color).map(|(a, b)| a * b).sum())
+    }
+
+    /// Oklab, where equal distances look equally different (Ottosson, 2020).
+    fn perceived(color: Color) -> Color {
+        let cones = times(
+            [
+                [0.4122214708, 0.5363325363, 0.0514459929],
+                [0.2119034982, 0.6806995451, 0.1073969566],
+                [0.0883024619, 0.2817188376, 0.6299787005],
+            ],
+            color.map(|value| value.clamp(0.0, 1.0)),
+        );
+        times(
+            [
+                [0.2104542553, 0.7936177850, -0.0040720468],
+                [1.9779984951, -2.4285922050, 0.4505937099],
+                [0.0259040371, 0.7827717662, -0.8086757660],
+            ],
+            cones.map(f64::cbrt),
+        )
+    }
+
+    /// Eyes without one kind of cone (Machado, Oliveira and Fernandes, 2009), and eyes with all.
+    const EYES: [[Color; 3]; 4] = [
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+    ];
+
+    #[test]
+    fn classes_stay_apart_for_all_eyes() {
+        for eyes in EYES {
+            let seen = CLASSES.map(|color| perceived(times(eyes, linear(color))));
+            for (i, a) in seen.iter().enumerate() {
+                for (j, b) in seen[..i].iter().enumerate() {
+                    let distance = a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt();
+                    assert!(distance > 0.085, "{} and {} are {distance:.3} apart", CLASSES[i], CLASSES[j]);
+                }
+            }
+        }
+    }
 }

@@ -24,7 +24,7 @@ pub struct Images {
 pub(crate) const SAMPLE_BYTES: usize = 12 << 20;
 
 /// Bytes that mean pictures of all levels may take before they are compressed.
-pub(crate) const MEAN_BYTES: usize = 8 << 20;
+pub(crate) const MEAN_BYTES: usize = 3 << 20;
 
 /// Pictures are not made smaller than this, on their longer side.
 const SMALLEST_SIDE: usize = 16;

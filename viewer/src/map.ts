@@ -10,6 +10,7 @@ import { isSquare, RADIUS, tile } from "./marks";
 import { paint, type Emphasis } from "./painter";
 import type { Screen } from "./samples";
 import type { Scene, Scenes } from "./scene";
+import { canvas } from "./sprites";
 import type { Store } from "./state";
 
 /** Marks grow with the zoom, but slower than the distances between them, so that zooming in parts them. */
@@ -18,6 +19,15 @@ const FURTHEST = 0.5;
 const NEAREST = 80;
 /** Space around a map that is shown as a whole. */
 const MARGIN = 22;
+/** How far the picture of a pan reaches beyond the window, in its longer side. */
+const OVERSIZE = 0.25;
+
+/** The map as it was drawn for one place of the window. */
+interface Layer {
+  picture: HTMLCanvasElement;
+  x: number;
+  y: number;
+}
 
 export interface MapEvents {
   hover(k: number | null, x: number, y: number): void;
@@ -40,7 +50,9 @@ export class MapView {
   private line: [number, number][] | null = null;
   /** A lasso ends with a click that is none. */
   private ended = false;
-  scene: Scene | null = null;
+  private scene: Scene | null = null;
+  private drawnLook: unknown[] | null = null;
+  private layer: Layer | null = null;
 
   constructor(
     private data: MapData,
@@ -58,7 +70,12 @@ export class MapView {
     this.element = h("div", { class: "gm-map" }, this.canvas);
     this.zoom = zoom<HTMLCanvasElement, unknown>()
       .filter((event: MouseEvent) => !event.button && !this.lassoMode && !(event.shiftKey && event.type === "mousedown"))
-      .on("zoom", (event: D3ZoomEvent<HTMLCanvasElement, unknown>) => this.zoomed(event));
+      .on("zoom", (event: D3ZoomEvent<HTMLCanvasElement, unknown>) => this.zoomed(event))
+      .on("end", () => {
+        // What a pan moved by parts of pixels is drawn sharp again.
+        this.drawnLook = null;
+        this.invalidate();
+      });
     select(this.canvas).call(this.zoom).on("dblclick.zoom", null);
     this.listen();
     this.observer = new ResizeObserver(() => this.resize());
@@ -170,8 +187,37 @@ export class MapView {
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
     const theme = this.theme();
     this.scene = this.scenes.at(this.store.state, theme);
-    paint(context, this.data, this.store.state, this.scene, this.screen(), theme, this.emphasis(), this.ratio());
+    const [look, screen] = [this.look(theme), this.screen()];
+    const panned = this.drawnLook !== null && look.every((part, i) => part === this.drawnLook![i]);
+    this.drawnLook = look;
+    if (panned && this.scene.still) this.drawLayer(context, theme, screen);
+    else {
+      this.layer = null;
+      paint(context, this.data, this.store.state, this.scene, screen, theme, this.emphasis(), this.ratio());
+    }
     if (this.line) this.drawLasso(context, theme);
+  }
+
+  /** Everything a drawing depends on but the place it is moved to. */
+  private look(theme: Theme): unknown[] {
+    const { samples, names, selected } = this.store.state;
+    return [this.scene!.marks, theme, samples, names, selected, this.hovered, this.found(), zoomTransform(this.canvas).k, this.canvas.width, this.canvas.height];
+  }
+
+  /** A pan moves a picture that reaches beyond the window, and draws a new one only when its edge comes into sight. */
+  private drawLayer(context: CanvasRenderingContext2D, theme: Theme, screen: Screen): void {
+    const ratio = this.ratio();
+    const margin = Math.round(OVERSIZE * Math.max(this.width, this.height));
+    const far = (layer: Layer) => Math.max(Math.abs(screen.x - layer.x), Math.abs(screen.y - layer.y)) > margin;
+    if (!this.layer || far(this.layer)) {
+      const [picture, onto] = canvas((this.width + 2 * margin) * ratio, (this.height + 2 * margin) * ratio);
+      const moved = { ...screen, x: screen.x + margin, y: screen.y + margin };
+      paint(onto, this.data, this.store.state, this.scene!, moved, theme, this.emphasis(), ratio);
+      this.layer = { picture, x: screen.x, y: screen.y };
+    }
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.drawImage(this.layer.picture, (screen.x - this.layer.x - margin) * ratio, (screen.y - this.layer.y - margin) * ratio);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
   }
 
   private drawLasso(context: CanvasRenderingContext2D, theme: Theme): void {

@@ -14,6 +14,8 @@ const FREE = 0.25;
 const PULL = 0.02;
 
 const WIDTH = 1000;
+/** Share of a page that is shown at least, in width and height. */
+const LEAST_EXTENT = 0.6;
 
 /** How a level lies on its page, whose middle is the origin. Every level fills its page: maps of few prototypes may be
  *  much smaller than those of many, and would be a heap in its middle. */
@@ -89,13 +91,22 @@ export interface Box {
 export function bounds({ x, y, side }: Layout): Box {
   const [low, high] = [[Infinity, Infinity], [-Infinity, -Infinity]];
   for (let k = 0; k < side.length; k++) {
-    const half = side[k] / 2;
+    // Discs are a little wider than squares of the same area.
+    const half = 0.57 * side[k];
     low[0] = Math.min(low[0], x[k] - half);
     low[1] = Math.min(low[1], y[k] - half);
     high[0] = Math.max(high[0], x[k] + half);
     high[1] = Math.max(high[1], y[k] + half);
   }
-  return { x: (low[0] + high[0]) / 2, y: (low[1] + high[1]) / 2, width: high[0] - low[0], height: high[1] - low[1] };
+  const [width, height] = [high[0] - low[0], high[1] - low[1]];
+  // A single mark does not fill the window.
+  const small = Math.max(width, height) < LEAST_EXTENT * WIDTH;
+  return {
+    x: (low[0] + high[0]) / 2,
+    y: (low[1] + high[1]) / 2,
+    width: small ? LEAST_EXTENT * WIDTH : width,
+    height: small ? LEAST_EXTENT * WIDTH : height,
+  };
 }
 
 /** A coordinate of a prototype; axes that the map does not have are zero. */

@@ -1,6 +1,6 @@
 // What is on the map at one moment: a level, or the way from one to the next along the lineage.
 
-import { coloring, type Coloring, type Theme } from "./colors";
+import { coloring, mixed, type Coloring, type Theme } from "./colors";
 import { classesOf, majority, type Level, type MapData } from "./data";
 import { bounds, frame, layout, turnOf, type Box, type Frame, type Layout } from "./layout";
 import { Sprites } from "./sprites";
@@ -111,7 +111,7 @@ export class Scenes {
       frame: this.frame(index, state),
       layout,
       coloring: colors,
-      sprites: kind && data.pictures && level.means ? cached(this.sprites, picture, () => new Sprites(data, level, kind, ink ? colors.of : null), 12) : null,
+      sprites: kind && data.pictures && level.means ? cached(this.sprites, picture, () => new Sprites(data, level, kind, ink ? inks(colors, theme) : null), 12) : null,
       pies: state.glyph === "pie" && level.classes ? Array.from({ length: level.prototypes }, (_, k) => classesOf(level, k)) : null,
       order,
       majority: Array.from({ length: level.prototypes }, (_, k) => majority(level, k)),
@@ -165,6 +165,11 @@ function heaviestLinks(ends: Uint32Array, mass: Float32Array): number[] {
     if (best[end] === undefined || mass[i] > mass[best[end]]) best[end] = i;
   });
   return best;
+}
+
+/** Ink is a little stronger than the colour it has: its lines are thin. */
+function inks(colors: Coloring, theme: Theme): string[] {
+  return colors.of.map((color) => mixed(color, theme.ink, 0.15));
 }
 
 function byWeight(level: Level): Uint32Array {

@@ -1,6 +1,6 @@
 // Pictures of prototypes in one canvas, an atlas: drawing one is a copy of a rectangle.
 
-import { membersOf, pictureAt, type Level, type MapData } from "./data";
+import { membersOf, pictureAt, type Level, type MapData, type Pictures } from "./data";
 import { rgb } from "./colors";
 
 /** Sides that every browser can hold. */
@@ -22,7 +22,7 @@ export class Sprites {
     this.perRow = Math.max(1, Math.floor(LARGEST / this.width));
     this.perSheet = this.perRow * Math.max(1, Math.floor(LARGEST / this.height));
     const size = this.width * this.height * pictures.channels;
-    const dark = !inks || isDark(pictures.pixels, pictures);
+    const dark = !inks || isDark(pictures);
     for (let start = 0; start < level.prototypes; start += this.perSheet) {
       const count = Math.min(this.perSheet, level.prototypes - start);
       const [sheet, context] = canvas(Math.min(count, this.perRow) * this.width, Math.ceil(count / this.perRow) * this.height);
@@ -64,7 +64,7 @@ export function canvas(width: number, height: number): [HTMLCanvasElement, Canva
 }
 
 /** Whether pictures have a dark ground: the mean of the first pixel of each. */
-function isDark(pixels: Uint8Array, { width, height, channels }: { width: number; height: number; channels: number }): boolean {
+function isDark({ pixels, width, height, channels }: Pictures): boolean {
   const size = width * height * channels;
   let [sum, count] = [0, 0];
   for (let at = 0; at < pixels.length; at += size) {
@@ -72,6 +72,15 @@ function isDark(pixels: Uint8Array, { width, height, channels }: { width: number
     count++;
   }
   return sum < 128 * count;
+}
+
+/** Whether pictures are drawings, mostly ground: those look best as ink. */
+export function areDrawings(pictures: Pictures): boolean {
+  if (pictures.channels !== 1) return false;
+  const ground = isDark(pictures) ? 0 : 255;
+  let empty = 0;
+  for (const value of pictures.pixels) if (Math.abs(value - ground) < 16) empty++;
+  return empty > 0.7 * pictures.pixels.length;
 }
 
 /** A picture as the browser wants it. */

@@ -15,6 +15,7 @@ import { panel } from "./panel";
 import { Scenes } from "./scene";
 import { Search, type Found } from "./search";
 import { Slider } from "./slider";
+import { areDrawings } from "./sprites";
 import { fromHash, Store, toHash, type State, type Tab } from "./state";
 
 /** A map in a page. */
@@ -44,7 +45,7 @@ export function startState(data: MapData): State {
     spread: true,
     samples: false,
     names: false,
-    ink: false,
+    ink: data.pictures !== null && areDrawings(data.pictures),
     size: 1,
     axes: [0, 1],
     theme: "auto",
@@ -167,7 +168,8 @@ class Page implements Viewer {
       h("button", { type: "button", title: "Zoom out (-)", "aria-label": "Zoom out", click: () => this.map.zoomBy(1 / 1.5) }, "−"),
       h("button", { type: "button", title: "Show all (0)", "aria-label": "Show all", click: () => this.map.fit() }, "Fit"),
     );
-    this.map.element.append(zoomers, parts.card);
+    this.controls.element.append(zoomers);
+    this.map.element.append(parts.card);
     const side = h("aside", { class: "gm-side", "aria-label": "Details" }, h("div", { class: "gm-tabs", role: "tablist" }, ...parts.tabs), parts.side);
     const stage = h("div", { class: "gm-stage" }, this.controls.element, this.map.element, parts.legend, this.slider?.element ?? null);
     this.root.classList.add("gm");

@@ -15,7 +15,7 @@ const PICTURES = [
 
 await open();
 for (const [name, hash, dark] of PICTURES) {
-  const page = await show(name, { hash, dark, width: 1280, height: 780 });
+  const page = await show(name, { hash, dark, width: 1280, height: 780, scale: 1.5 });
   await settled(page);
   await page.screenshot({ path: `${out}/map-${name}.jpg`, type: "jpeg", quality: 86 });
   if (page.problems.length) throw new Error(page.problems.join("\n"));

@@ -66,10 +66,10 @@ export function ramp(share: number): string {
 export function colorChoices(data: MapData): { value: string; name: string }[] {
   const soft = data.levels.some((level) => level.hardness.some((share) => share < 1));
   return [
-    ...(data.classes ? [{ value: "class", name: "Class" }, { value: "purity", name: "Purity" }] : []),
-    ...(soft ? [{ value: "hardness", name: "Hardness" }] : []),
+    ...(data.classes ? [{ value: "class", name: "class" }, { value: "purity", name: "purity" }] : []),
+    ...(soft ? [{ value: "hardness", name: "hardness" }] : []),
     ...data.columns.filter((column) => column.numbers).map(({ name }) => ({ value: `column:${name}`, name })),
-    { value: "plain", name: "One colour" },
+    { value: "plain", name: "one" },
   ];
 }
 

@@ -32,7 +32,7 @@ export function controls(data: MapData, store: Store): { element: HTMLElement; u
   const color = h(
     "select",
     { "aria-label": "Colour", change: (event: Event) => store.set({ color: (event.target as HTMLSelectElement).value }) },
-    ...colorChoices(data).map(({ value, name }) => h("option", { value }, short(name, 40))),
+    ...colorChoices(data).map(({ value, name }) => h("option", { value }, `Colour: ${short(name, 40)}`)),
   );
   const toggle = (key: "spread" | "samples" | "names" | "ink", name: string, title: string) =>
     h("button", { type: "button", class: "gm-toggle", "data-toggle": key, title, click: () => store.set({ [key]: !store.state[key] }) }, name);
@@ -70,10 +70,10 @@ export function controls(data: MapData, store: Store): { element: HTMLElement; u
     "div",
     { class: "gm-controls" },
     h("div", { class: "gm-segments", role: "group", "aria-label": "Marks" }, ...segments),
-    h("label", { class: "gm-field" }, h("span", {}, "Colour"), color),
-    ...(axes.length ? [h("div", { class: "gm-field" }, h("span", {}, "Axes"), ...axes)] : []),
+    color,
+    ...(axes.length ? [h("div", { class: "gm-toggles" }, ...axes)] : []),
     h("div", { class: "gm-toggles" }, ...toggles),
-    h("label", { class: "gm-field gm-sizer" }, h("span", {}, "Size"), size),
+    size,
   );
   const update = (state: State) => {
     for (const button of segments) button.setAttribute("aria-pressed", String(button.dataset.glyph === state.glyph));

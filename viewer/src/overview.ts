@@ -17,7 +17,7 @@ export function overview(data: MapData, stage: Stage, theme: Theme, pick: (k: nu
   if (level.homogeneity !== null) entries.push(["homogeneity", shown(level.homogeneity)]);
   if (level.silhouette !== null) entries.push(["silhouette", shown(level.silhouette)]);
   const degrees = Math.round((stage.frame.turn * 180) / Math.PI);
-  if (degrees) entries.push(["turned by", `${degrees}°`]);
+  if (degrees) entries.push(["turned by", `${degrees < 0 ? "−" : ""}${Math.abs(degrees)}°`]);
   return h(
     "div",
     { class: "gm-overview" },

@@ -80,6 +80,21 @@ pub(crate) fn marks(places: &[[f64; 2]], weights: &[f64], width: f64, height: f6
     marks
 }
 
+/// Shifts marks so that their box begins at the origin, and says how large it is.
+pub(crate) fn to_corner(marks: &mut [Mark]) -> (f64, f64) {
+    // Discs are a little wider than squares of the same area.
+    let half = |mark: &Mark| 0.57 * mark.side;
+    let low = |place: fn(&Mark) -> f64| marks.iter().map(|m| place(m) - half(m)).fold(f64::INFINITY, f64::min);
+    let high = |place: fn(&Mark) -> f64| marks.iter().map(|m| place(m) + half(m)).fold(f64::NEG_INFINITY, f64::max);
+    let (left, top) = (low(|m| m.x), low(|m| m.y));
+    let size = (high(|m| m.x) - left, high(|m| m.y) - top);
+    for mark in marks {
+        mark.x -= left;
+        mark.y -= top;
+    }
+    size
+}
+
 /// Pushes marks apart where they cover each other.
 fn spread(marks: &mut [Mark]) {
     let homes: Vec<(f64, f64)> = marks.iter().map(|mark| (mark.x, mark.y)).collect();
@@ -163,7 +178,9 @@ mod tests {
         let (places, weights) = crowded();
         let marks = marks(&places, &weights, 1000.0, 600.0);
         let unit = marks[0].side.powi(2) / weights[0];
-        assert!(marks.iter().zip(&weights).all(|(mark, weight)| (mark.side.powi(2) / weight / unit - 1.0).abs() < 1e-9));
+        assert!(
+            marks.iter().zip(&weights).all(|(mark, weight)| (mark.side.powi(2) / weight / unit - 1.0).abs() < 1e-9)
+        );
     }
 
     #[test]
@@ -179,6 +196,16 @@ mod tests {
                 assert!(a % 4 != b % 4 || distance < 400.0);
             }
         }
+    }
+
+    #[test]
+    fn a_box_holds_all_marks() {
+        let (places, weights) = crowded();
+        let mut marks = marks(&places, &weights, 1000.0, 600.0);
+        let (width, height) = to_corner(&mut marks);
+        let inside = |at: f64, side: f64, size: f64| at - side / 2.0 > 0.0 && at + side / 2.0 < size;
+        assert!(marks.iter().all(|m| inside(m.x, m.side, width) && inside(m.y, m.side, height)));
+        assert!(marks.iter().any(|m| m.x < 0.6 * m.side) && marks.iter().any(|m| m.y > height - 0.6 * m.side));
     }
 
     #[test]

@@ -4,9 +4,8 @@
 //! the same hues come again, lighter, and marks get a broken outline.
 
 /// Colours of the first ten classes.
-pub(crate) const CLASSES: [&str; 10] = [
-    "#4637c7", "#c67b00", "#c43c51", "#3f869b", "#b659f5", "#673322", "#f18eb5", "#7fc2fe", "#a6bb44", "#093d6a",
-];
+pub(crate) const CLASSES: [&str; 10] =
+    ["#4637c7", "#c67b00", "#c43c51", "#3f869b", "#b659f5", "#673322", "#f18eb5", "#7fc2fe", "#a6bb44", "#093d6a"];
 
 /// Without classes.
 pub(crate) const PLAIN: &str = "#3f6fb5";

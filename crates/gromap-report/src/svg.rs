@@ -15,8 +15,14 @@ const WIDTH: f64 = 960.0;
 const MARGIN: f64 = 20.0;
 /// Space above the map for its title.
 const HEAD: f64 = 64.0;
+/// Space below it for what an area means.
+const FOOT: f64 = 100.0;
+/// A page is at least as wide as a title.
+const LEAST_WIDTH: f64 = 420.0;
 /// Space to the right for the classes.
 const LEGEND: f64 = 170.0;
+/// Side of the largest square that tells what an area means.
+const LARGEST_KEY: f64 = 64.0;
 /// Classes that are named; the others are counted.
 const NAMED: usize = 24;
 /// Characters of a name that are shown.
@@ -29,9 +35,12 @@ pub(crate) fn draw(report: &Report<'_>, level: &Level<'_>) -> String {
     if level.model.prototypes.columns() == 2 {
         places = layout::turned(&places, &level.model.weights);
     }
-    let height = layout::height(&places, WIDTH);
-    let marks = layout::marks(&places, &level.model.weights, WIDTH, height);
-    let page = (WIDTH + 2.0 * MARGIN + LEGEND, height + HEAD + MARGIN + 40.0);
+    let page_height = layout::height(&places, WIDTH);
+    let mut marks = layout::marks(&places, &level.model.weights, WIDTH, page_height);
+    // Pushed apart, marks may have left the page they were laid out on.
+    let (width, height) = layout::to_corner(&mut marks);
+    let legend = if report.classes.is_some() { LEGEND } else { 0.0 };
+    let page = (width.max(LEAST_WIDTH) + 2.0 * MARGIN + legend, height + HEAD + FOOT);
     let title = shortened(&report.title, 80);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0} {1:.0}\" width=\"{0:.0}\" height=\"{1:.0}\" \
@@ -54,8 +63,8 @@ pub(crate) fn draw(report: &Report<'_>, level: &Level<'_>) -> String {
         draw_mark(&mut svg, marks[k], color, &pictures, level, k);
     }
     svg.push_str("</g>\n");
-    draw_sizes(&mut svg, level, &marks, page.1 - 26.0);
-    draw_classes(&mut svg, report, level);
+    draw_sizes(&mut svg, level, &marks, page.1 - MARGIN);
+    draw_classes(&mut svg, report, level, page.0 - LEGEND);
     svg.push_str("</svg>\n");
     svg
 }
@@ -117,17 +126,19 @@ fn draw_sizes(svg: &mut String, level: &Level<'_>, marks: &[Mark], bottom: f64) 
     let heaviest = (0..level.len()).max_by(|&a, &b| level.model.weights[a].total_cmp(&level.model.weights[b]));
     let Some(heaviest) = heaviest else { return };
     let weight = round_below(level.model.weights[heaviest]);
-    let side = marks[heaviest].side * (weight / level.model.weights[heaviest]).sqrt();
-    let side = side.min(60.0);
-    let shown = level.model.weights[heaviest] * (side / marks[heaviest].side).powi(2);
+    let unit = marks[heaviest].side / level.model.weights[heaviest].sqrt();
+    // The largest round weight whose square fits below the map.
+    let rounds = std::iter::successors(Some(weight), |weight| Some(round_below(0.99 * weight)));
+    let Some(weight) = rounds.take(60).find(|weight| unit * weight.sqrt() < LARGEST_KEY) else { return };
+    let side = unit * weight.sqrt();
     let _ = writeln!(
         svg,
         "<rect x=\"{MARGIN}\" y=\"{:.2}\" width=\"{side:.2}\" height=\"{side:.2}\" fill=\"none\" stroke=\"#6b7280\"/>\
-         <text x=\"{:.2}\" y=\"{:.2}\" fill=\"#6b7280\">area = {}% of all weight</text>",
-        bottom - side + 8.0,
+         <text x=\"{:.2}\" y=\"{:.2}\" fill=\"#6b7280\">{} of all weight</text>",
+        bottom - side,
         MARGIN + side + 8.0,
-        bottom + 4.0,
-        significant(100.0 * shown),
+        bottom - side / 2.0 + 4.5,
+        Percent(weight),
     );
 }
 
@@ -137,14 +148,19 @@ fn round_below(value: f64) -> f64 {
     [5.0, 2.0, 1.0].into_iter().map(|digit| digit * power).find(|&round| round <= value).unwrap_or(value)
 }
 
-/// A number with two digits that count.
-fn significant(value: f64) -> String {
-    let digits = (1.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize;
-    format!("{value:.digits$}")
+/// A round share of one.
+struct Percent(f64);
+
+impl std::fmt::Display for Percent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // A single digit counts, so that is as many as are written.
+        let digits = (-(100.0 * self.0).log10()).ceil().clamp(0.0, 12.0) as usize;
+        write!(f, "{:.digits$} %", 100.0 * self.0)
+    }
 }
 
 /// The classes that the marks are coloured by, those with the most weight first where not all can be named.
-fn draw_classes(svg: &mut String, report: &Report<'_>, level: &Level<'_>) {
+fn draw_classes(svg: &mut String, report: &Report<'_>, level: &Level<'_>, left: f64) {
     let Some((classes, shares)) = report.classes.as_ref().zip(level.classes.as_ref()) else { return };
     let mut mass = vec![0.0; classes.names.len()];
     for (shares, weight) in shares.iter().zip(&level.model.weights) {
@@ -155,13 +171,12 @@ fn draw_classes(svg: &mut String, report: &Report<'_>, level: &Level<'_>) {
     let others = named.len().saturating_sub(NAMED);
     named.truncate(NAMED);
     named.sort_unstable();
-    let left = WIDTH + 2.0 * MARGIN + 10.0;
     let mut top = HEAD + 10.0;
     for class in named {
         let _ = writeln!(
             svg,
-            "<rect x=\"{left}\" y=\"{top:.1}\" width=\"12\" height=\"12\" rx=\"3\" fill=\"{}\"/>\
-             <text x=\"{}\" y=\"{:.1}\">{}</text>",
+            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"12\" height=\"12\" rx=\"3\" fill=\"{}\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             palette::class(class as u32),
             left + 20.0,
             top + 10.5,
@@ -170,7 +185,8 @@ fn draw_classes(svg: &mut String, report: &Report<'_>, level: &Level<'_>) {
         top += 21.0;
     }
     if others > 0 {
-        let _ = writeln!(svg, "<text x=\"{left}\" y=\"{:.1}\" fill=\"#6b7280\">and {others} more</text>", top + 10.5);
+        let _ =
+            writeln!(svg, "<text x=\"{left:.1}\" y=\"{:.1}\" fill=\"#6b7280\">and {others} more</text>", top + 10.5);
     }
 }
 

@@ -152,6 +152,29 @@ fn a_path_brings_its_levels_and_their_lineage() {
     assert_eq!(means.len(), 3 * 2 * 3 * 3);
 }
 
+/// 200,000 pictures of 64 bytes are more than a file has room for.
+#[test]
+fn where_pictures_do_not_fit_the_most_typical_members_keep_theirs() {
+    let samples = 200_000;
+    let labels: Vec<u32> = (0..samples as u32).map(|i| i % 6).collect();
+    let mut model = model();
+    model.plan = Plan::from_labels(labels, 6, SampleWeights::uniform(samples).unwrap()).unwrap();
+    let pixels = (0..samples * 64).map(|i| (i / 64 * 7919 % 251) as u8).collect();
+    let images = Images { width: 8, height: 8, channels: 1, pixels };
+    let payload = Payload::of(&Report::new(&model).images(images).html().unwrap());
+    let pictures = &payload.header["pictures"];
+    let kept = payload.u32s(&pictures["of"]);
+    assert!(kept.len() < samples && kept.is_sorted());
+    assert_eq!(pictures["pixels"]["length"], kept.len() * 64);
+    let level = &payload.header["levels"][0];
+    let (offsets, members) = (payload.u32s(&level["offsets"]), payload.u32s(&level["members"]));
+    for k in 0..6 {
+        let members = &members[offsets[k] as usize..offsets[k + 1] as usize];
+        assert!(members[..1000].iter().all(|member| kept.binary_search(member).is_ok()));
+        assert!(kept.binary_search(&members[members.len() - 1]).is_err());
+    }
+}
+
 #[test]
 fn soft_plans_say_how_much_of_each_member() {
     let mut model = GromovDr::builder().prototypes(4).perplexity(5.0).fit(&samples()).unwrap();

@@ -1,12 +1,16 @@
 // Builds the page's script and styles into the crate that embeds them. With --check it writes nothing and fails when
 // what is committed is not what the sources give.
 import { build } from "esbuild";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
 
 const check = process.argv.includes("--check");
 const folder = fileURLToPath(new URL("../crates/gromap-report/assets/", import.meta.url));
+
+/** Licences under which code may go into a page that people send. */
+const ALLOWED = ["ISC", "BSD-3-Clause", "MIT"];
 
 const result = await build({
   absWorkingDir: fileURLToPath(new URL(".", import.meta.url)),
@@ -17,20 +21,44 @@ const result = await build({
   format: "iife",
   globalName: "gromap",
   target: ["es2022"],
-  // Escapes keep the files plain ASCII and "</script" out of strings.
+  // Plain ASCII; esbuild also keeps "</script" out of strings.
   charset: "ascii",
   legalComments: "none",
+  metafile: true,
+  write: false,
   outdir: folder,
-  write: !check,
 });
 
+/** The licences of what is bundled, as they ask: with every copy. Packages of one text are named together. */
+async function notices() {
+  const packages = new Map();
+  for (const input of Object.keys(result.metafile.inputs)) {
+    const name = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1];
+    if (!name || packages.has(name)) continue;
+    const root = new URL(`node_modules/${name}/`, import.meta.url);
+    const { license } = JSON.parse(await readFile(new URL("package.json", root), "utf8"));
+    if (!ALLOWED.includes(license)) throw new Error(`${name} has the licence ${license}`);
+    packages.set(name, (await readFile(new URL("LICENSE", root), "utf8")).replaceAll("*/", "* /").trim());
+  }
+  return [...grouped(packages)].map(([text, names]) => `/* ${names.join(", ")}\n\n${text} */\n`).join("");
+}
+
+/** Names by text. */
+function grouped(packages) {
+  const groups = new Map();
+  for (const [name, text] of packages) groups.set(text, [...(groups.get(text) ?? []), name]);
+  return groups;
+}
+
+const banner = await notices();
 let stale = false;
-for (const { path, contents, text } of result.outputFiles ?? []) {
-  const committed = await readFile(path, "utf8").catch(() => "");
-  if (committed !== text) {
-    console.error(`${path} is stale: run npm run build in viewer/ and commit it`);
+for (const { path, text } of result.outputFiles) {
+  const content = basename(path).endsWith(".js") ? banner + text : text;
+  if (!check) await writeFile(path, content);
+  else if ((await readFile(path, "utf8").catch(() => "")) !== content) {
+    console.error(`${basename(dirname(path))}/${basename(path)} is stale: run npm run build in viewer/ and commit it`);
     stale = true;
   }
-  console.log(`${path.slice(folder.length)}: ${contents.length} bytes, ${gzipSync(contents, { level: 9 }).length} gzipped`);
+  console.log(`${basename(path)}: ${content.length} bytes, ${gzipSync(content, { level: 9 }).length} gzipped`);
 }
 process.exitCode = stale ? 1 : 0;

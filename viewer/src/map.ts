@@ -11,12 +11,10 @@ import { paint, type Emphasis } from "./painter";
 import type { Screen } from "./samples";
 import type { Scene, Scenes } from "./scene";
 import { canvas } from "./sprites";
-import type { Store } from "./state";
+import { FURTHEST, NEAREST, type Store } from "./state";
 
 /** Marks grow with the zoom, but slower than the distances between them, so that zooming in parts them. */
 const GROWTH = 0.7;
-const FURTHEST = 0.5;
-const NEAREST = 80;
 /** Space around a map that is shown as a whole. */
 const MARGIN = 22;
 /** How far the picture of a pan reaches beyond the window, in its longer side. */

@@ -120,7 +120,7 @@ export function bars(mark: Mark, side: number): { x: number; y: number; width: n
   const inner = 0.84 * side;
   const step = inner / bins;
   return Array.from({ length: bins }, (_, bin) => {
-    const score = Math.min(2.5, Math.max(-2.5, scores[mark.k * bins + bin])) / 2.5;
+    const score = Math.min(2, Math.max(-2, scores[mark.k * bins + bin])) / 2;
     const height = Math.max(0.5, (Math.abs(score) * inner) / 2);
     return { x: 0.08 * side + bin * step, y: side / 2 - (score > 0 ? height : 0), width: Math.max(0.5, 0.8 * step), height };
   });

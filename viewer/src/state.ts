@@ -31,6 +31,10 @@ export interface State {
   view: View | null;
 }
 
+/** The least and the most that a map can be magnified. */
+export const FURTHEST = 0.5;
+export const NEAREST = 80;
+
 type Listener = (state: State, before: State) => void;
 
 export class Store {
@@ -105,7 +109,7 @@ export function fromHash(hash: string, start: State, limits: { levels: number; d
   if (axes.length === 2) state.axes = [axes[0], axes[1]];
   state.selected = numbers("selected").filter((k) => Number.isInteger(k) && k >= 0);
   const view = numbers("view");
-  if (view.length === 3 && view[2] > 0) state.view = { x: view[0], y: view[1], zoom: view[2] };
+  if (view.length === 3 && view[2] > 0) state.view = { x: view[0], y: view[1], zoom: Math.min(NEAREST, Math.max(FURTHEST, view[2])) };
   return state;
 }
 

@@ -2,7 +2,6 @@
 
 use gromap::{Matrix, Model, Plan};
 
-use crate::error::Error;
 use crate::report::{Compared, Report};
 use crate::scores;
 
@@ -44,7 +43,7 @@ pub(crate) struct Profiles {
 }
 
 impl<'a> Level<'a> {
-    pub(crate) fn new(report: &Report<'_>, model: &'a Model) -> Result<Self, Error> {
+    pub(crate) fn new(report: &Report<'_>, model: &'a Model) -> Self {
         let plan = &model.plan;
         let means = report.images.as_ref().map(|images| images.means(plan));
         let compared = report.compared();
@@ -58,7 +57,7 @@ impl<'a> Level<'a> {
         };
         let homogeneity = report.classes.as_ref().and_then(|classes| scores::homogeneity(plan, &classes.of_samples));
         let profiles = model.features.as_ref().map(|features| Profiles::new(features, &model.weights));
-        Ok(Self {
+        Self {
             model,
             offsets,
             members,
@@ -70,7 +69,7 @@ impl<'a> Level<'a> {
             profiles,
             silhouette,
             homogeneity,
-        })
+        }
     }
 
     /// Number of prototypes.

@@ -142,8 +142,7 @@ fn pictures(images: &Images, levels: &[Level<'_>], arrays: &mut Arrays) -> Value
     let small = |at: usize| images.reduced(images.picture(sample(at)), factor).into_iter().map(coarser);
     let pixels = arrays.add((0..count).flat_map(small));
     let of = kept.map(|kept| arrays.add(kept));
-    let mean_factor = images.factor(levels.iter().map(Level::len).sum(), MEAN_BYTES);
-    let (mean_width, mean_height) = images.reduced_size(mean_factor);
+    let (mean_width, mean_height) = images.reduced_size(mean_factor(images, levels));
     json!({
         "width": width,
         "height": height,
@@ -179,15 +178,19 @@ fn nearest_members(levels: &[Level<'_>], samples: usize, room: usize) -> Vec<u32
     (0..samples as u32).filter(|&sample| kept[sample as usize]).collect()
 }
 
-fn levels_of(report: &Report<'_>, levels: &[Level<'_>], arrays: &mut Arrays) -> Vec<Value> {
-    let prototypes = levels.iter().map(Level::len).sum();
-    let factor = report.images.as_ref().map(|images| (images, images.factor(prototypes, MEAN_BYTES)));
-    levels.iter().map(|level| level_of(level, factor, arrays)).collect()
+/// How much smaller mean pictures are, the same on all levels.
+fn mean_factor(images: &Images, levels: &[Level<'_>]) -> usize {
+    images.factor(levels.iter().map(Level::len).sum(), MEAN_BYTES)
 }
 
-fn level_of(level: &Level<'_>, factor: Option<(&Images, usize)>, arrays: &mut Arrays) -> Value {
+fn levels_of(report: &Report<'_>, levels: &[Level<'_>], arrays: &mut Arrays) -> Vec<Value> {
+    let reduced = report.images.as_ref().map(|images| (images, mean_factor(images, levels)));
+    levels.iter().map(|level| level_of(level, reduced, arrays)).collect()
+}
+
+fn level_of(level: &Level<'_>, reduced: Option<(&Images, usize)>, arrays: &mut Arrays) -> Value {
     let model = level.model;
-    let means = factor
+    let means = reduced
         .zip(level.means.as_ref())
         .map(|((images, factor), means)| arrays.add(means.iter().flat_map(|mean| images.reduced(mean, factor))));
     let classes = level.classes.as_ref().map(|classes| {

@@ -132,13 +132,13 @@ impl<'a> Report<'a> {
     /// One HTML file: viewer, styles and data, nothing fetched.
     pub fn html(&self) -> Result<String, Error> {
         self.check()?;
-        Ok(page::html(&self.title, &payload::encode(self, &self.levels()?)))
+        Ok(page::html(&self.title, &payload::encode(self, &self.levels())))
     }
 
     /// The map as a static picture in vectors; of a path, its last level.
     pub fn svg(&self) -> Result<String, Error> {
         self.check()?;
-        Ok(svg::draw(self, &Level::new(self, self.last()?)?))
+        Ok(svg::draw(self, &Level::new(self, self.last()?)))
     }
 
     /// Number of samples.
@@ -154,7 +154,7 @@ impl<'a> Report<'a> {
         self.models.last().copied().ok_or(Error::NoLevels)
     }
 
-    fn levels(&self) -> Result<Vec<Level<'a>>, Error> {
+    fn levels(&self) -> Vec<Level<'a>> {
         self.models.iter().map(|model| Level::new(self, model)).collect()
     }
 

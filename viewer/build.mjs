@@ -34,20 +34,23 @@ async function notices() {
   const packages = new Map();
   for (const input of Object.keys(result.metafile.inputs)) {
     const name = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1];
-    if (!name || packages.has(name)) continue;
-    const root = new URL(`node_modules/${name}/`, import.meta.url);
-    const { license } = JSON.parse(await readFile(new URL("package.json", root), "utf8"));
-    if (!ALLOWED.includes(license)) throw new Error(`${name} has the licence ${license}`);
-    packages.set(name, (await readFile(new URL("LICENSE", root), "utf8")).replaceAll("*/", "* /").trim());
+    if (name && !packages.has(name)) packages.set(name, await licence(name));
   }
-  return [...grouped(packages)].map(([text, names]) => `/* ${names.join(", ")}\n\n${text} */\n`).join("");
+  const byText = new Map();
+  for (const [name, { owner, text }] of packages) byText.set(text, [...(byText.get(text) ?? []), `${name}: ${owner}`]);
+  return [...byText].map(([text, names]) => `/* ${names.join("\n   ")}\n\n${text} */\n`).join("");
 }
 
-/** Names by text. */
-function grouped(packages) {
-  const groups = new Map();
-  for (const [name, text] of packages) groups.set(text, [...(groups.get(text) ?? []), name]);
-  return groups;
+/** Who owns a package, and the text without that line, which is the same for many. */
+async function licence(name) {
+  const root = new URL(`node_modules/${name}/`, import.meta.url);
+  const { license } = JSON.parse(await readFile(new URL("package.json", root), "utf8"));
+  if (!ALLOWED.includes(license)) throw new Error(`${name} has the licence ${license}`);
+  const text = (await readFile(new URL("LICENSE", root), "utf8")).replaceAll("*/", "* /");
+  const owner = /^Copyright.*$/m.exec(text)?.[0];
+  if (!owner) throw new Error(`the licence of ${name} names no owner`);
+  const words = text.replace(owner, "").replace(/^ISC License$/m, "").trim().split(/\s+/).join(" ");
+  return { owner: owner.trim(), text: words };
 }
 
 const banner = await notices();

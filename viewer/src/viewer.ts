@@ -2,11 +2,11 @@
 
 import { DARK, LIGHT, colorChoices, type Theme } from "./colors";
 import { controls, glyphChoices } from "./controls";
-import { csv } from "./csv";
 import type { MapData } from "./data";
 import { card } from "./details";
-import { copy, count, download, h, short } from "./dom";
-import { toPng, toSvg, type Figure } from "./figure";
+import { count, h, short } from "./dom";
+import { exportMenu } from "./exports";
+import type { Figure } from "./figure";
 import { legend } from "./legend";
 import { list } from "./list";
 import { MapView } from "./map";
@@ -158,7 +158,11 @@ class Page implements Viewer {
       h("div", { class: "gm-title" }, h("h1", { title: short(data.title, 400) }, short(data.title, 120)), parts.subtitle),
       h("div", { class: "gm-search" }, parts.query, parts.found),
       h("button", { type: "button", class: "gm-theme", title: "Light or dark (d)", "aria-label": "Light or dark", click: () => this.toggleTheme() }, "◐"),
-      this.exports(),
+      exportMenu({
+        figure: () => this.figure(),
+        level: () => this.data.levels[Math.round(this.store.state.level)],
+        announce: (text) => this.announce(text),
+      }),
     );
     const zoomers = h(
       "div",
@@ -188,52 +192,10 @@ class Page implements Viewer {
     );
   }
 
-  private exports(): HTMLElement {
-    const item = (name: string, act: () => void) =>
-      h("button", { type: "button", click: () => { menu.open = false; act(); } }, name);
-    const menu = h(
-      "details",
-      { class: "gm-export" },
-      h("summary", {}, "Export"),
-      h(
-        "div",
-        {},
-        item("SVG", () => this.saveSvg("#ffffff")),
-        item("SVG, transparent", () => this.saveSvg(null)),
-        item("PNG, white", () => void this.savePng("#ffffff")),
-        item("PNG, transparent", () => void this.savePng(null)),
-        item("CSV of all samples", () => this.saveCsv()),
-        item("Copy a link to this view", () => void this.copyLink()),
-      ),
-    );
-    return menu;
-  }
-
   private figure(): Figure {
     const { clientWidth: width, clientHeight: height } = this.map.element;
     const emphasis = { ...this.map.emphasis(), hovered: null };
     return { data: this.data, state: this.store.state, scene: this.scenes.at(this.store.state, LIGHT), screen: this.map.screen(), emphasis, width, height };
-  }
-
-  private saveSvg(ground: string | null): void {
-    download("map.svg", new Blob([toSvg(this.figure(), ground)], { type: "image/svg+xml" }));
-    this.announce("SVG saved");
-  }
-
-  private async savePng(ground: string | null): Promise<void> {
-    download("map.png", await toPng(this.figure(), ground));
-    this.announce("PNG saved");
-  }
-
-  private saveCsv(): void {
-    const { level } = this.scenes.nearest(this.store.state, this.theme());
-    download("samples.csv", new Blob([csv(this.data, level, Array.from({ length: level.prototypes }, (_, k) => k))], { type: "text/csv" }));
-    this.announce("CSV saved");
-  }
-
-  private async copyLink(): Promise<void> {
-    await copy(location.href);
-    this.announce("Link copied");
   }
 
   private announce(text: string): void {

@@ -30,7 +30,7 @@ export class Slider {
     this.input = h("input", { type: "range", min: 0, max: last, step: 0.001, "aria-label": "Number of prototypes" });
     this.input.addEventListener("input", () => {
       this.stop();
-      store.set({ level: Number(this.input.value), selected: [] });
+      this.show(Number(this.input.value));
     });
     // Let go between two levels, it goes on to the nearer one.
     this.input.addEventListener("change", () => this.goTo(Math.round(store.state.level)));
@@ -80,10 +80,16 @@ export class Slider {
     const frame = (now: number) => {
       const share = duration > 0 && !still ? Math.min(1, (now - start) / duration) : 1;
       this.running = share < 1 ? requestAnimationFrame(frame) : 0;
-      this.store.set({ level: share < 1 ? from + (target - from) * share : target, selected: [] });
+      this.show(share < 1 ? from + (target - from) * share : target);
       if (!this.running) this.update();
     };
     this.running = requestAnimationFrame(frame);
+  }
+
+  /** Prototypes of one level are not those of the next: none stays selected. */
+  private show(level: number): void {
+    const { selected } = this.store.state;
+    this.store.set({ level, selected: selected.length ? [] : selected });
   }
 
   private series(): Series[] {

@@ -27,9 +27,8 @@ let browser;
 
 export async function open() {
   mkdirSync(SHOTS, { recursive: true });
-  // As root, Chromium starts only without its sandbox; the pages are our own.
-  const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
-  browser = await chromium.launch({ executablePath: findChromium(), args });
+  // As root, and in most containers, Chromium starts only without its sandbox; the pages are our own.
+  browser = await chromium.launch({ executablePath: findChromium(), args: ["--no-sandbox"] });
 }
 
 export async function close() {

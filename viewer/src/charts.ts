@@ -3,10 +3,13 @@
 import { area, curveMonotoneX, line } from "d3-shape";
 import { classColor, type Theme } from "./colors";
 import { classesOf, type Level, type MapData } from "./data";
-import { h, s, shown, short } from "./dom";
+import { count, h, s, shown, short } from "./dom";
 import { canvas } from "./sprites";
 
 const WIDTH = 332;
+/** A table beyond these is no longer seen. */
+const MOST_CLASSES = 400;
+const MOST_PROTOTYPES = 6000;
 
 /** Values against their position, from the first to the last. */
 export function lineChart(values: number[], label: string, describe: (at: number) => string): SVGSVGElement {
@@ -41,9 +44,9 @@ export function histogram(values: Float64Array, label: string, describe: (value:
   return s(
     "svg",
     { viewBox: `0 0 ${WIDTH} ${height}`, class: "gm-chart", role: "img", "aria-label": label },
-    ...counts.map((count, bin) => {
-      const size = (count / most) * (height - bottom - 8);
-      const range = `${count}: ${describe(low + ((high - low) * bin) / bins)} to ${describe(low + ((high - low) * (bin + 1)) / bins)}`;
+    ...counts.map((found, bin) => {
+      const size = (found / most) * (height - bottom - 8);
+      const range = `${found}: ${describe(low + ((high - low) * bin) / bins)} to ${describe(low + ((high - low) * (bin + 1)) / bins)}`;
       return s("rect", { x: bin * step + 0.75, y: height - bottom - size, width: step - 1.5, height: size, rx: 1.5, class: "gm-bar" }, s("title", {}, range));
     }),
     s("line", { x1: 0, x2: WIDTH, y1: height - bottom, y2: height - bottom, class: "gm-axis" }),
@@ -55,6 +58,9 @@ export function histogram(values: Float64Array, label: string, describe: (value:
 /** Prototypes against classes: how much of each prototype is of each class. Prototypes are sorted by class and weight. */
 export function confusion(data: MapData, level: Level, order: Uint32Array, theme: Theme, pick: (k: number) => void): HTMLElement {
   const { names } = data.classes!;
+  if (names.length > MOST_CLASSES || level.prototypes > MOST_PROTOTYPES) {
+    return h("p", { class: "gm-note" }, `${count(level.prototypes, "prototype")} and ${count(names.length, "class", "classes")} are too many for a table; each prototype shows its own.`);
+  }
   const shares = Array.from({ length: level.prototypes }, (_, k) => classesOf(level, k));
   const rows = Array.from(order).sort((a, b) => (shares[a][0]?.of ?? 0) - (shares[b][0]?.of ?? 0) || level.weights[b] - level.weights[a]);
   const column = Math.max(1, Math.floor(WIDTH / names.length));

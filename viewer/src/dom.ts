@@ -36,8 +36,8 @@ export function percent(share: number): string {
 }
 
 /** A count with its noun. */
-export function count(value: number, noun: string): string {
-  return `${value.toLocaleString("en")} ${noun}${value === 1 ? "" : "s"}`;
+export function count(value: number, noun: string, nouns = `${noun}s`): string {
+  return `${value.toLocaleString("en")} ${value === 1 ? noun : nouns}`;
 }
 
 /** The start of a long text. */

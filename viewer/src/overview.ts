@@ -9,6 +9,7 @@ import type { Stage } from "./scene";
 export function overview(data: MapData, stage: Stage, theme: Theme, pick: (k: number) => void): HTMLElement {
   const { level } = stage;
   const rounds = level.history.length - 1;
+  const tell = (at: number) => `${at === 0 ? "start" : `round ${at}`}: ${shown(level.history[at], 4)}`;
   const entries: [string, string][] = [
     ["samples", data.samples.toLocaleString("en")],
     ["prototypes", level.prototypes.toLocaleString("en")],
@@ -23,8 +24,8 @@ export function overview(data: MapData, stage: Stage, theme: Theme, pick: (k: nu
     { class: "gm-overview" },
     h("dl", { class: "gm-facts" }, ...entries.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
     ...level.warnings.map((warning) => h("p", { class: "gm-warning" }, warning)),
-    h("h3", {}, "Loss by round"),
-    lineChart(Array.from(level.history), `Loss over ${rounds} rounds`, (at) => `${at === 0 ? "start" : `round ${at}`}: ${shown(level.history[at], 4)}`),
+    level.history.length > 0 && h("h3", {}, "Loss by round"),
+    level.history.length > 0 && lineChart(Array.from(level.history), `Loss over ${rounds} rounds`, tell),
     h("p", { class: "gm-note" }, `stopped: ${level.stop}`),
     h("h3", {}, "Weights of prototypes"),
     histogram(level.weights, "Histogram of weights", percent),

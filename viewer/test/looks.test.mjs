@@ -22,13 +22,15 @@ test("marks and colours can be chosen, and look different", async () => {
   assert.match(await text(".gm-legend-colors"), /mean size\s+0\.4\d*\s+0\.7\d*/);
 });
 
-test("the faint layer shows every sample", async () => {
-  await opened("shapes");
-  const before = (await drawn(page)).count;
-  await page.click('[data-toggle="samples"]');
-  await settled(page);
-  assert.ok((await drawn(page)).count > before + 1000);
-});
+for (const [name, kind] of [["shapes", "dots"], ["soft", "dots between prototypes"], ["crowd", "density"]]) {
+  test(`the faint layer of ${name} shows its samples: ${kind}`, async () => {
+    await opened(name, { hash: "glyph=disc" });
+    const before = (await drawn(page)).count;
+    await page.click('[data-toggle="samples"]');
+    await settled(page);
+    assert.ok((await drawn(page)).count > before + 1000);
+  });
+}
 
 test("spreading parts marks and keeps neighbours", async () => {
   await opened("shapes", { hash: "spread=false" });

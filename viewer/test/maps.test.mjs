@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { exported, opened, page, text } from "./harness.mjs";
 import { drawn, MAPS, pixel, placeOf, settled, SHOTS, state } from "./pages.mjs";
 
-for (const [name, prototypes] of [["one", 1], ["bare", 40], ["unlabelled", 40], ["colour", 25], ["table", 20], ["soft", 40], ["three", 40], ["crowd", 60], ["many", 5000]]) {
+for (const [name, prototypes] of [["one", 1], ["bare", 40], ["unlabelled", 40], ["colour", 25], ["table", 20], ["soft", 40], ["three", 40], ["classical", 300], ["crowd", 60], ["many", 5000]]) {
   test(`${name} renders`, async () => {
     await opened(name);
     assert.ok((await text(".gm-title p")).startsWith(`${prototypes.toLocaleString("en")} prototype`));

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Instant;
 
-use gromap::{GromovDr, Level, Matrix, Model, Plan, SampleWeights};
+use gromap::{GromovDr, Level, Matrix, Method, Model, Plan, SampleWeights};
 use gromap_report::{Column, Images, Report};
 
 use crate::Folder;
@@ -36,6 +36,10 @@ pub(crate) fn write(out: &Folder) -> Result<()> {
     out.write("one.html", &described(Report::new(&one), &shapes).html()?, start)?;
     let three = recipe.clone().prototypes(40).dims(3).fit(&samples)?;
     out.write("three.html", &described(Report::new(&three), &shapes).html()?, start)?;
+
+    let few = Shapes::new(300, 20, 20, 1);
+    let classical = GromovDr::builder().method(Method::Pca).every_sample().fit(&few.samples()?)?;
+    out.write("classical.html", &described(Report::new(&classical), &few).html()?, start)?;
 
     let colored = Shapes::new(600, 30, 18, 3);
     let model = recipe.clone().prototypes(25).fit(&colored.samples()?)?;

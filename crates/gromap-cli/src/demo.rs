@@ -41,7 +41,7 @@ impl Seconds {
     /// Adds the time of a stage that ended.
     fn note(&mut self, stage: Option<Stage>, seconds: f64) {
         match stage {
-            Some(Stage::Prepare | Stage::Affinity) => self.affinity += seconds,
+            Some(Stage::Prepare | Stage::Neighbors | Stage::Affinity) => self.affinity += seconds,
             Some(Stage::Start) => self.init += seconds,
             Some(Stage::Fit) => self.fit += seconds,
             None => {}

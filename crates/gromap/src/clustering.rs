@@ -3,6 +3,7 @@
 //! With a free target (srGWB) the similarities of the clusters are learnt; with the identity (srGWI) clusters are
 //! alike only to themselves, which partitions a graph and depends on the scale of the similarity.
 
+use crate::affinity::Affinity;
 use crate::barycenter::{Barycenter, Input};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
@@ -178,6 +179,16 @@ impl GromovClustering {
         Ok(found)
     }
 
+    /// The similarity that the method makes of an N×N matrix of distances, for
+    /// [`fit_similarity`](Self::fit_similarity).
+    pub fn affinity_of_distances<S: Scalar>(
+        &self,
+        distances: &Matrix<'_, S>,
+        observer: &mut dyn Observer,
+    ) -> Result<Affinity<S>> {
+        self.recipe.affinity_of_distances(distances, observer)
+    }
+
     /// Clusters by a given similarity.
     pub fn fit_similarity(
         &self,
@@ -187,6 +198,11 @@ impl GromovClustering {
     ) -> Result<Clustering> {
         let weights = self.recipe.checked_weights(similarity.len(), weights)?;
         self.solve(similarity, None, weights, observer)
+    }
+
+    /// The fit of a map that holds as much.
+    pub(crate) fn as_map(&self) -> GromovDr {
+        self.recipe.clone().prototypes(self.clusters)
     }
 
     fn solve(

@@ -164,6 +164,19 @@ pub enum Error {
     #[error("interrupted before there was a result")]
     Interrupted,
 
+    /// A fit would hold more than it may.
+    #[error("this needs {} of memory, and the limit is {}; most of it, {}, is {what}", size(*needed), size(*limit), size(*bytes))]
+    Memory {
+        /// Bytes held at once, at most.
+        needed: u64,
+        /// Bytes that may be.
+        limit: u64,
+        /// The largest part.
+        what: &'static str,
+        /// Its bytes.
+        bytes: u64,
+    },
+
     /// A column index of a sparse matrix is out of range, or its rows are not sorted.
     #[error("sparse similarity, row {row}: {problem}")]
     Sparse {
@@ -172,6 +185,12 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+}
+
+/// Bytes as people read them.
+fn size(bytes: u64) -> String {
+    let gibibytes = bytes as f64 / f64::from(1 << 30);
+    if gibibytes < 1.0 { format!("{:.1} MiB", 1024.0 * gibibytes) } else { format!("{gibibytes:.1} GiB") }
 }
 
 impl Error {

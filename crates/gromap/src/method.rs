@@ -21,12 +21,13 @@ use std::str::FromStr;
 
 use crate::affinity::{
     Affinity, Entropic, FuzzySet, Geodesic, InputAffinity, Kernel as KernelAffinity, KernelFunction, Linear,
-    NormalizedGraph, Operator, SquaredDistance, SymmetricEntropic, Symmetry,
+    NormalizedGraph, Operator, SquaredDistance, SymmetricEntropic, Symmetry, neighbors_of_perplexity,
 };
 use crate::embedding::{Gram, Normalization, OrthonormalGram, Profile, PrototypeKernel, Radial};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::matrix::Matrix;
+use crate::observe::Observer;
 use crate::scalar::Scalar;
 use crate::similarity::Sparse;
 
@@ -125,40 +126,71 @@ impl Method {
         !matches!(self, Self::Pca | Self::KernelPca | Self::Mds)
     }
 
+    /// Whether C_X is calibrated to a perplexity.
+    pub fn has_perplexity(self) -> bool {
+        matches!(self, Self::Sne | Self::TSne | Self::Snekhorn | Self::TSnekhorn)
+    }
+
+    /// Neighbours of each sample that C_X is made from, the sample itself not counted.
+    pub(crate) fn neighbors_of(self, samples: usize, options: &AffinityOptions) -> Option<usize> {
+        let k = match self {
+            Self::Pca | Self::KernelPca | Self::Mds => return None,
+            Self::Isomap => options.neighbors.unwrap_or(ISOMAP_NEIGHBORS),
+            Self::LaplacianEigenmaps => options.neighbors.unwrap_or((samples / 10).max(2)).saturating_sub(1),
+            Self::Umap => options.neighbors.unwrap_or(UMAP_NEIGHBORS).saturating_sub(1),
+            Self::Sne | Self::TSne | Self::Snekhorn | Self::TSnekhorn => {
+                let widest = options.perplexities.iter().copied().fold(0.0, f64::max);
+                options.neighbors.unwrap_or(neighbors_of_perplexity(widest))
+            }
+        };
+        Some(k.min(samples.saturating_sub(1)))
+    }
+
     /// Builds C_X.
-    pub(crate) fn affinity<S: Scalar>(self, samples: &Matrix<'_, S>, options: &AffinityOptions) -> Result<Affinity<S>> {
+    pub(crate) fn affinity<S: Scalar>(
+        self,
+        samples: &Matrix<'_, S>,
+        options: &AffinityOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<Affinity<S>> {
         match self {
             Self::Pca => Linear.build(samples),
             Self::Mds => SquaredDistance.build(samples),
-            Self::KernelPca => KernelAffinity { function: options.kernel, landmarks: None }.build(samples),
+            Self::KernelPca => {
+                KernelAffinity { function: options.kernel, landmarks: None }.build_observed(samples, observer)
+            }
             Self::Isomap => {
                 let neighbors = options.neighbors.unwrap_or(ISOMAP_NEIGHBORS);
-                Geodesic { neighbors, ..Geodesic::default() }.build(samples)
+                Geodesic { neighbors, ..Geodesic::default() }.build_observed(samples, observer)
             }
-            Self::LaplacianEigenmaps => {
-                NormalizedGraph { neighbors: options.neighbors, ..NormalizedGraph::default() }.build(samples)
-            }
+            Self::LaplacianEigenmaps => NormalizedGraph { neighbors: options.neighbors, ..NormalizedGraph::default() }
+                .build_observed(samples, observer),
             Self::Umap => {
                 let neighbors = options.neighbors.unwrap_or(UMAP_NEIGHBORS.min(samples.rows()));
-                FuzzySet { neighbors, ..FuzzySet::default() }.build(samples)
+                FuzzySet { neighbors, ..FuzzySet::default() }.build_observed(samples, observer)
             }
-            Self::Sne | Self::TSne | Self::Snekhorn | Self::TSnekhorn => self.entropic(samples, options),
+            Self::Sne | Self::TSne | Self::Snekhorn | Self::TSnekhorn => self.entropic(samples, options, observer),
         }
     }
 
     /// One affinity for each perplexity, and their mean.
-    fn entropic<S: Scalar>(self, samples: &Matrix<'_, S>, options: &AffinityOptions) -> Result<Affinity<S>> {
-        let build = |&perplexity: &f64| -> Result<Affinity<S>> {
+    fn entropic<S: Scalar>(
+        self,
+        samples: &Matrix<'_, S>,
+        options: &AffinityOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<Affinity<S>> {
+        let mut build = |&perplexity: &f64| -> Result<Affinity<S>> {
             let symmetry = if self == Self::Sne { Symmetry::Conditional } else { Symmetry::Joint };
             let neighbors = options.neighbors;
             match self {
-                Self::Sne | Self::TSne => {
-                    Entropic { perplexity, neighbors, symmetry, ..Entropic::default() }.build(samples)
-                }
-                _ => SymmetricEntropic { perplexity, neighbors, ..SymmetricEntropic::default() }.build(samples),
+                Self::Sne | Self::TSne => Entropic { perplexity, neighbors, symmetry, ..Entropic::default() }
+                    .build_observed(samples, observer),
+                _ => SymmetricEntropic { perplexity, neighbors, ..SymmetricEntropic::default() }
+                    .build_observed(samples, observer),
             }
         };
-        let mut parts = options.perplexities.iter().map(build).collect::<Result<Vec<_>>>()?;
+        let mut parts = options.perplexities.iter().map(&mut build).collect::<Result<Vec<_>>>()?;
         if parts.len() == 1 {
             return Ok(parts.remove(0));
         }

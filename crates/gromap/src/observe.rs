@@ -16,11 +16,13 @@ pub enum Event {
 }
 
 /// The stages of a fit, in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
     /// Samples are scaled and projected.
     Prepare,
-    /// Neighbours are sought and the input similarity is made of them.
+    /// Neighbours are sought, where the method looks at any.
+    Neighbors,
+    /// The input similarity is made.
     Affinity,
     /// The plan and the prototypes from which the descent starts.
     Start,
@@ -32,6 +34,7 @@ impl std::fmt::Display for Stage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Prepare => "prepare",
+            Self::Neighbors => "neighbors",
             Self::Affinity => "affinity",
             Self::Start => "start",
             Self::Fit => "fit",

@@ -263,7 +263,7 @@ fn an_observer_may_stop_a_model_and_keeps_the_best() {
     let model = recipe.fit_observed(&samples, None, &mut watch).unwrap();
     assert_eq!(model.stop, StopReason::Interrupted);
     assert_eq!(model.history.last(), Some(&model.loss));
-    assert_eq!(stages, [Stage::Prepare, Stage::Affinity, Stage::Start, Stage::Fit]);
+    assert_eq!(stages, [Stage::Prepare, Stage::Neighbors, Stage::Affinity, Stage::Start, Stage::Fit]);
 }
 
 #[test]

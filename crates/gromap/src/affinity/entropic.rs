@@ -10,6 +10,7 @@ use super::{Affinity, InputAffinity, Pattern, check_perplexity, perplexity_neigh
 use crate::error::Result;
 use crate::matrix::Matrix;
 use crate::neighbors::{Metric, Neighbors};
+use crate::observe::Observer;
 use crate::scalar::Scalar;
 use crate::similarity::Sparse;
 
@@ -73,8 +74,8 @@ impl Entropic {
 }
 
 impl<S: Scalar> InputAffinity<S> for Entropic {
-    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
-        let neighbors = perplexity_neighbors(samples, self.perplexity, self.neighbors, self.metric)?;
+    fn build_observed(&self, samples: &Matrix<'_, S>, observer: &mut dyn Observer) -> Result<Affinity<S>> {
+        let neighbors = perplexity_neighbors(samples, self.perplexity, self.neighbors, self.metric, observer)?;
         Ok(self.from_neighbors(&neighbors)?.into())
     }
 }

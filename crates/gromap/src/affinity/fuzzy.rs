@@ -11,6 +11,7 @@ use super::{Affinity, InputAffinity, Pattern, neighbors_with_self};
 use crate::error::Result;
 use crate::matrix::Matrix;
 use crate::neighbors::{Metric, Neighbors};
+use crate::observe::Observer;
 use crate::scalar::Scalar;
 use crate::similarity::Sparse;
 
@@ -57,8 +58,8 @@ impl FuzzySet {
 }
 
 impl<S: Scalar> InputAffinity<S> for FuzzySet {
-    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
-        let neighbors = neighbors_with_self(samples, self.neighbors, self.metric)?;
+    fn build_observed(&self, samples: &Matrix<'_, S>, observer: &mut dyn Observer) -> Result<Affinity<S>> {
+        let neighbors = neighbors_with_self(samples, self.neighbors, self.metric, observer)?;
         Ok(self.from_neighbors(&neighbors)?.into())
     }
 }
@@ -116,7 +117,7 @@ mod tests {
 
     fn build(samples: &Matrix<'_, f32>, neighbors: usize) -> Sparse<'static, f32> {
         let recipe = FuzzySet { neighbors, ..FuzzySet::default() };
-        let found = neighbors_with_self(samples, neighbors, recipe.metric).expect("neighbours");
+        let found = neighbors_with_self(samples, neighbors, recipe.metric, &mut ()).expect("neighbours");
         recipe.from_neighbors(&found).expect("a fuzzy set")
     }
 

@@ -11,10 +11,11 @@ use rayon::prelude::*;
 
 use super::landmarks::{Spectrum, low_rank};
 use super::linear::negative_centred;
-use super::{Affinity, InputAffinity, Landmarks, Operator, Pattern, Warning, check_samples};
+use super::{Affinity, InputAffinity, Landmarks, Operator, Pattern, Warning, check_samples, sought};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
-use crate::neighbors::{Metric, nearest_neighbors};
+use crate::neighbors::Metric;
+use crate::observe::Observer;
 use crate::scalar::Scalar;
 
 /// The recipe of geodesic distances.
@@ -46,12 +47,21 @@ impl Geodesic {
     /// The lengths of shortest paths from `sources` (rows) to all samples, and the number of
     /// components that the neighbour graph had.
     pub fn distances<S: Scalar>(&self, samples: &Matrix<'_, S>, sources: &[usize]) -> Result<(Matrix<'static>, usize)> {
+        self.distances_observed(samples, sources, &mut ())
+    }
+
+    fn distances_observed<S: Scalar>(
+        &self,
+        samples: &Matrix<'_, S>,
+        sources: &[usize],
+        observer: &mut dyn Observer,
+    ) -> Result<(Matrix<'static>, usize)> {
         check_samples(samples)?;
         let n = samples.rows();
         if let Some(&source) = sources.iter().find(|&&source| source >= n) {
             return Err(Error::parameter("source", source as f64, format!("less than {n}, the number of samples")));
         }
-        let pattern = Pattern::new(&nearest_neighbors(samples, self.neighbors, self.metric, 0)?)?;
+        let pattern = Pattern::new(&sought(samples, self.neighbors, self.metric, observer)?)?;
         let mut graph = Graph { pattern, bridges: vec![Vec::new(); n] };
         let (labels, components) = graph.components();
         graph.join(samples, self.metric, &labels, components)?;
@@ -63,12 +73,12 @@ impl Geodesic {
 }
 
 impl<S: Scalar> InputAffinity<S> for Geodesic {
-    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
+    fn build_observed(&self, samples: &Matrix<'_, S>, observer: &mut dyn Observer) -> Result<Affinity<S>> {
         let chosen = match self.landmarks {
             None => (0..samples.rows()).collect(),
             Some(landmarks) => landmarks.draw(samples.rows())?,
         };
-        let (distances, components) = self.distances(samples, &chosen)?;
+        let (distances, components) = self.distances_observed(samples, &chosen, observer)?;
         let operator = match self.landmarks {
             None => {
                 let stored = Matrix::from_fn(samples.rows(), samples.rows(), |i, j| S::from_f64(distances[(i, j)]));
@@ -219,6 +229,7 @@ impl Ord for Reached {
 mod tests {
     use super::*;
     use crate::affinity::testing::{entries, scattered};
+    use crate::neighbors::nearest_neighbors;
 
     fn double(samples: &Matrix<'_, f32>) -> Matrix<'static> {
         Matrix::from_fn(samples.rows(), samples.columns(), |i, j| f64::from(samples[(i, j)]))

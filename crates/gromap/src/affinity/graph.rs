@@ -9,6 +9,7 @@ use super::{Affinity, InputAffinity, Pattern, neighbors_with_self};
 use crate::error::Result;
 use crate::matrix::Matrix;
 use crate::neighbors::{Metric, Neighbors};
+use crate::observe::Observer;
 use crate::scalar::Scalar;
 use crate::similarity::{Definiteness, Sparse};
 
@@ -61,9 +62,9 @@ impl NormalizedGraph {
 }
 
 impl<S: Scalar> InputAffinity<S> for NormalizedGraph {
-    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
+    fn build_observed(&self, samples: &Matrix<'_, S>, observer: &mut dyn Observer) -> Result<Affinity<S>> {
         let k = self.neighbors.unwrap_or((samples.rows() / 10).max(2));
-        Ok(self.from_neighbors(&neighbors_with_self(samples, k, self.metric)?)?.into())
+        Ok(self.from_neighbors(&neighbors_with_self(samples, k, self.metric, observer)?)?.into())
     }
 }
 

@@ -12,6 +12,7 @@ use super::landmarks::{Spectrum, low_rank};
 use super::{Affinity, InputAffinity, Landmarks, check_samples};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
+use crate::observe::Observer;
 use crate::scalar::Scalar;
 use crate::similarity::{Definiteness, Dense};
 
@@ -70,7 +71,7 @@ pub struct Kernel {
 }
 
 impl<S: Scalar> InputAffinity<S> for Kernel {
-    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
+    fn build_observed(&self, samples: &Matrix<'_, S>, _: &mut dyn Observer) -> Result<Affinity<S>> {
         check_samples(samples)?;
         self.function.check()?;
         let prepared = self.function.prepare(samples)?;

@@ -7,6 +7,7 @@ use super::centring::{centre_both, centred_columns};
 use super::{Affinity, InputAffinity, check_samples};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
+use crate::observe::Observer;
 use crate::scalar::Scalar;
 use crate::similarity::{Dense, LowRank};
 
@@ -23,7 +24,7 @@ use crate::similarity::{Dense, LowRank};
 pub struct Linear;
 
 impl<S: Scalar> InputAffinity<S> for Linear {
-    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
+    fn build_observed(&self, samples: &Matrix<'_, S>, _: &mut dyn Observer) -> Result<Affinity<S>> {
         check_samples(samples)?;
         Ok(LowRank::symmetric(centred_columns(samples, 1.0))?.into())
     }
@@ -67,7 +68,7 @@ impl SquaredDistance {
 }
 
 impl<S: Scalar> InputAffinity<S> for SquaredDistance {
-    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
+    fn build_observed(&self, samples: &Matrix<'_, S>, _: &mut dyn Observer) -> Result<Affinity<S>> {
         check_samples(samples)?;
         Ok(LowRank::symmetric(centred_columns(samples, std::f64::consts::SQRT_2))?.into())
     }

@@ -46,13 +46,20 @@ pub use self::symmetric_entropic::{Solution, SymmetricEntropic};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::neighbors::{Metric, Neighbors, nearest_neighbors};
+use crate::observe::{Event, Observer, Stage};
 use crate::scalar::Scalar;
 use crate::similarity::{Dense, LowRank, Similarity, Sparse};
 
 /// A recipe for an input similarity.
 pub trait InputAffinity<S: Scalar>: Send + Sync {
+    /// Builds the similarity of `samples`, one in each row, telling an observer when neighbours are sought and when the
+    /// similarity is made of them.
+    fn build_observed(&self, samples: &Matrix<'_, S>, observer: &mut dyn Observer) -> Result<Affinity<S>>;
+
     /// Builds the similarity of `samples`, one in each row.
-    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>>;
+    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
+        self.build_observed(samples, &mut ())
+    }
 }
 
 /// An input similarity, and what there is to say about it.
@@ -138,31 +145,53 @@ impl<S: Scalar> From<LowRank<'static, S>> for Affinity<S> {
 /// Neighbours in proportion to the perplexity: beyond three times as many, weights are negligible.
 const NEIGHBORS_PER_PERPLEXITY: f64 = 3.0;
 
+/// ⌈3ξ⌉.
+pub(crate) fn neighbors_of_perplexity(perplexity: f64) -> usize {
+    (NEIGHBORS_PER_PERPLEXITY * perplexity).ceil() as usize
+}
+
 /// The neighbours that an affinity of this perplexity looks at: as many as asked, or ⌈3ξ⌉.
 fn perplexity_neighbors<S: Scalar>(
     samples: &Matrix<'_, S>,
     perplexity: f64,
     neighbors: Option<usize>,
     metric: Metric,
+    observer: &mut dyn Observer,
 ) -> Result<Neighbors> {
     check_samples(samples)?;
     check_perplexity(perplexity, samples.rows())?;
     let most = samples.rows() - 1;
-    let k = neighbors
-        .unwrap_or((NEIGHBORS_PER_PERPLEXITY * perplexity).ceil() as usize)
-        .min(most.max(neighbors.unwrap_or(0)));
+    let k = neighbors.unwrap_or(neighbors_of_perplexity(perplexity)).min(most.max(neighbors.unwrap_or(0)));
     check_perplexity(perplexity, k + 1)?;
-    nearest_neighbors(samples, k, metric, 0)
+    sought(samples, k, metric, observer)
 }
 
 /// Neighbours as scikit-learn's graphs and umap-learn count them: the sample itself is one.
-fn neighbors_with_self<S: Scalar>(samples: &Matrix<'_, S>, neighbors: usize, metric: Metric) -> Result<Neighbors> {
+fn neighbors_with_self<S: Scalar>(
+    samples: &Matrix<'_, S>,
+    neighbors: usize,
+    metric: Metric,
+    observer: &mut dyn Observer,
+) -> Result<Neighbors> {
     check_samples(samples)?;
     if neighbors < 2 || neighbors > samples.rows() {
         let allowed = format!("at least 2 and at most {}, the number of samples (each counts itself)", samples.rows());
         return Err(Error::parameter("neighbors", neighbors as f64, allowed));
     }
-    nearest_neighbors(samples, neighbors - 1, metric, 0)
+    sought(samples, neighbors - 1, metric, observer)
+}
+
+/// The neighbours, as a stage of its own; what follows is the similarity's.
+fn sought<S: Scalar>(
+    samples: &Matrix<'_, S>,
+    k: usize,
+    metric: Metric,
+    observer: &mut dyn Observer,
+) -> Result<Neighbors> {
+    observer.on(&Event::Stage(Stage::Neighbors));
+    let neighbors = nearest_neighbors(samples, k, metric, 0)?;
+    observer.on(&Event::Stage(Stage::Affinity));
+    Ok(neighbors)
 }
 
 /// Refuses a perplexity that rows with `samples` − 1 entries cannot have.

@@ -6,6 +6,7 @@
 use super::{Affinity, InputAffinity, Operator};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
+use crate::observe::Observer;
 use crate::scalar::Scalar;
 use crate::similarity::{Dense, Similarity, Sparse};
 
@@ -69,7 +70,7 @@ impl Precomputed {
 
 impl<S: Scalar> InputAffinity<S> for Precomputed {
     /// The samples are the N×N matrix itself, which is copied.
-    fn build(&self, given: &Matrix<'_, S>) -> Result<Affinity<S>> {
+    fn build_observed(&self, given: &Matrix<'_, S>, _: &mut dyn Observer) -> Result<Affinity<S>> {
         let dense = Dense::new(given.clone().into_owned())?;
         let value = |i: usize, j: usize| given[(i, j)].to_f64();
         self.check(&dense, || {

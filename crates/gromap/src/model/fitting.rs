@@ -161,8 +161,10 @@ impl GromovDr {
         samples.check_finite("samples")?;
         let preparation = Preparation::fit(samples, self.method, self.scaling, self.projection)?;
         let prepared = preparation.apply(samples)?;
-        observer.on(&Event::Stage(Stage::Affinity));
-        let affinity = self.method.affinity(&prepared, &self.options)?;
+        if !self.method.uses_neighbors() {
+            observer.on(&Event::Stage(Stage::Affinity));
+        }
+        let affinity = self.method.affinity(&prepared, &self.options, observer)?;
         Ok(Prepared { preparation, samples: prepared, affinity })
     }
 

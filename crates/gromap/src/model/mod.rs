@@ -7,6 +7,7 @@
 
 mod classical;
 mod coarse;
+mod distances;
 mod file;
 mod fitting;
 mod joint;

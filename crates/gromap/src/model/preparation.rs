@@ -32,6 +32,14 @@ pub enum Projection {
 
 const AUTO_COMPONENTS: usize = 50;
 
+impl Projection {
+    /// The components that [`Auto`](Self::Auto) keeps of so many features, if it projects at all.
+    pub(crate) fn automatic(method: Method, samples: usize, features: usize) -> Option<usize> {
+        let many = method.uses_neighbors() && features > AUTO_COMPONENTS;
+        (many && samples > AUTO_COMPONENTS).then_some(AUTO_COMPONENTS)
+    }
+}
+
 /// A fitted preparation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Preparation {
@@ -57,10 +65,7 @@ impl Preparation {
         let components = match projection {
             Projection::None => None,
             Projection::To(components) => Some(components),
-            Projection::Auto => {
-                let many = method.uses_neighbors() && samples.columns() > AUTO_COMPONENTS;
-                (many && samples.rows() > AUTO_COMPONENTS).then_some(AUTO_COMPONENTS)
-            }
+            Projection::Auto => Projection::automatic(method, samples.rows(), samples.columns()),
         };
         if let Some(components) = components {
             preparation.pca = Some(Pca::fit(&preparation.scaled(samples)?, components, 0)?);

@@ -125,6 +125,17 @@ impl Neighbors {
         Self { k, indices, distances }
     }
 
+    /// The same, with fewer neighbours each: the `k` nearest, or all there are.
+    pub(crate) fn nearest(&self, k: usize) -> Self {
+        let k = k.clamp(1, self.k);
+        let rows = || (0..self.len()).map(|i| self.row(i));
+        Self {
+            k,
+            indices: rows().flat_map(|row| row.0[..k].iter().copied()).collect(),
+            distances: rows().flat_map(|row| row.1[..k].iter().copied()).collect(),
+        }
+    }
+
     /// Number of samples that have neighbours here.
     pub fn len(&self) -> usize {
         self.indices.len() / self.k
@@ -173,11 +184,16 @@ impl Neighbors {
 /// Distances are searched in single precision, whatever the samples are kept in.
 pub fn nearest_neighbors<S: Scalar>(samples: &Matrix<'_, S>, k: usize, metric: Metric, seed: u64) -> Result<Neighbors> {
     let samples = &samples.single();
-    if descent::is_worth_it(samples.rows()) {
-        Descent::new(seed).search(samples, k, metric)
-    } else {
+    if searches_exactly(samples.rows()) {
         Exact.search(samples, k, metric)
+    } else {
+        Descent::new(seed).search(samples, k, metric)
     }
+}
+
+/// Whether [`nearest_neighbors`] of so many samples are exact.
+pub(crate) fn searches_exactly(samples: usize) -> bool {
+    !descent::is_worth_it(samples)
 }
 
 /// Distance and index in one integer that sorts by both: the bits of floats that are not negative

@@ -156,8 +156,7 @@ impl Ground<'_> {
     /// Small groups of samples that are close: a few for every prototype.
     pub(crate) fn groups(&self, prototypes: usize, seed: u64) -> Result<Groups> {
         let samples = self.weights.len();
-        let groups = LEAST_GROUPS.min(samples / SAMPLES_PER_GROUP).max(GROUPS_PER_PROTOTYPE * prototypes);
-        let groups = groups.min(MOST_GROUPS).max(prototypes).min(samples);
+        let groups = most_groups(samples, prototypes);
         let labels = if groups == samples {
             (0..samples as u32).collect()
         } else {
@@ -200,6 +199,12 @@ pub(crate) fn check_prototypes(prototypes: usize, samples: usize) -> Result<()> 
         return Err(Error::parameter("n_prototypes", prototypes as f64, allowed));
     }
     Ok(())
+}
+
+/// Groups that the agglomerative start merges.
+pub(crate) fn most_groups(samples: usize, prototypes: usize) -> usize {
+    let groups = LEAST_GROUPS.min(samples / SAMPLES_PER_GROUP).max(GROUPS_PER_PROTOTYPE.saturating_mul(prototypes));
+    groups.min(MOST_GROUPS).max(prototypes).min(samples)
 }
 
 /// Renames labels so that every name has weight; samples without weight join the first group.

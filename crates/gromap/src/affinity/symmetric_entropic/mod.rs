@@ -23,6 +23,7 @@ use super::{Affinity, InputAffinity, Operator, Pattern, Warning, check_perplexit
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
 use crate::neighbors::{Metric, Neighbors};
+use crate::observe::Observer;
 use crate::scalar::Scalar;
 use crate::similarity::Sparse;
 
@@ -88,7 +89,15 @@ pub struct Solution {
 impl SymmetricEntropic {
     /// Solves for the affinity of samples, one in each row.
     pub fn solve_samples<S: Scalar>(&self, samples: &Matrix<'_, S>) -> Result<Solution> {
-        self.solve(&perplexity_neighbors(samples, self.perplexity, self.neighbors, self.metric)?)
+        self.solve(&perplexity_neighbors(samples, self.perplexity, self.neighbors, self.metric, &mut ())?)
+    }
+
+    /// The affinity on neighbours found before, and what was not done as well as asked.
+    pub(crate) fn affinity_of_neighbors(&self, neighbors: &Neighbors) -> Result<(Sparse<'static, f32>, Vec<Warning>)> {
+        let solution = self.solve(neighbors)?;
+        let residual = solution.row_sum_error.max(solution.entropy_error).max(solution.gap);
+        let warning = Warning::NotConverged { steps: solution.steps, residual };
+        Ok((solution.affinity, if solution.converged { Vec::new() } else { vec![warning] }))
     }
 
     /// Solves for the affinity on neighbours found before; their distances are the costs.
@@ -122,12 +131,10 @@ impl SymmetricEntropic {
 }
 
 impl<S: Scalar> InputAffinity<S> for SymmetricEntropic {
-    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
-        let solution = self.solve_samples(samples)?;
-        let residual = solution.row_sum_error.max(solution.entropy_error).max(solution.gap);
-        let warning = Warning::NotConverged { steps: solution.steps, residual };
-        let warnings = if solution.converged { Vec::new() } else { vec![warning] };
-        Ok(Affinity { operator: Operator::Sparse(solution.affinity), warnings })
+    fn build_observed(&self, samples: &Matrix<'_, S>, observer: &mut dyn Observer) -> Result<Affinity<S>> {
+        let near = perplexity_neighbors(samples, self.perplexity, self.neighbors, self.metric, observer)?;
+        let (affinity, warnings) = self.affinity_of_neighbors(&near)?;
+        Ok(Affinity { operator: Operator::Sparse(affinity), warnings })
     }
 }
 

@@ -4,14 +4,14 @@ use gromap::affinity::{
     Affinity, Entropic, FuzzySet, Geodesic, InputAffinity, Kernel, KernelFunction, Landmarks, Linear, NormalizedGraph,
     Operator, SquaredDistance, SymmetricEntropic, Symmetry,
 };
-use gromap::{Exact, Matrix, Metric, NeighborSearch, Neighbors, Scalar, Sparse};
+use gromap::{Descent, Exact, Matrix, Metric, NeighborSearch, Neighbors, Scalar, Sparse, nearest_neighbors};
 use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::arguments::{SamplesArgument, matrix};
-use crate::to_python;
+use crate::running::Running;
 
 /// The parameters of every recipe, by attribute; a recipe reads those it has.
 #[derive(FromPyObject)]
@@ -150,7 +150,7 @@ fn build<'py, S: Scalar + Element>(
     recipe: &Recipe,
 ) -> PyResult<Bound<'py, PyDict>> {
     let affinity = recipe.affinity::<S>()?;
-    let built = py.detach(|| affinity.build(samples)).map_err(to_python)?;
+    let built = Running::default().run(py, |_| affinity.build(samples))?;
     let out = PyDict::new(py);
     out.set_item("similarity", operator(py, &built)?)?;
     out.set_item("warnings", built.warnings.iter().map(ToString::to_string).collect::<Vec<_>>())?;
@@ -195,7 +195,7 @@ pub(crate) fn symmetric_entropic<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let samples = matrix(&samples)?;
     let solver = recipe.symmetric_entropic()?;
-    let solution = py.detach(|| solver.solve_samples(&samples)).map_err(to_python)?;
+    let solution = Running::default().run(py, |_| solver.solve_samples(&samples))?;
     let out = PyDict::new(py);
     out.set_item("similarity", compressed_rows(py, &solution.affinity)?)?;
     out.set_item("temperatures", PyArray1::from_slice(py, &solution.temperatures))?;
@@ -223,17 +223,26 @@ pub(crate) fn neighbors<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let samples = matrix(&samples)?;
     let metric = parse_metric(Some(metric), Metric::SquaredEuclidean)?;
-    let found: gromap::Result<Neighbors> = match search {
-        "exact" => py.detach(|| Exact.search(&samples, k, metric)),
-        "descent" => py.detach(|| gromap::Descent::new(seed).search(&samples, k, metric)),
-        "auto" => py.detach(|| gromap::nearest_neighbors(&samples, k, metric, seed)),
+    let search: Box<dyn NeighborSearch + Send> = match search {
+        "exact" => Box::new(Exact),
+        "descent" => Box::new(Descent::new(seed)),
+        "auto" => Box::new(Suitable(seed)),
         other => {
             let message = format!("search is '{other}'; it must be 'auto', 'exact' or 'descent'");
             return Err(PyValueError::new_err(message));
         }
     };
-    let found = found.map_err(to_python)?;
+    let found = Running::default().run(py, |_| search.search(&samples, k, metric))?;
     let shape = [found.len(), found.k()];
     let (indices, distances) = found.into_parts();
     Ok((indices.into_pyarray(py).reshape(shape)?.into_any(), distances.into_pyarray(py).reshape(shape)?.into_any()))
+}
+
+/// Exact or not, by the number of samples.
+struct Suitable(u64);
+
+impl NeighborSearch for Suitable {
+    fn search(&self, samples: &Matrix<'_, f32>, k: usize, metric: Metric) -> gromap::Result<Neighbors> {
+        nearest_neighbors(samples, k, metric, self.0)
+    }
 }

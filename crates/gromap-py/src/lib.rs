@@ -5,46 +5,17 @@ mod arguments;
 mod metrics;
 mod model;
 mod results;
+mod running;
 
-use gromap::{Event, Flow, Observer};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arguments::{InputArgument, SettingsArgument, parse_loss, target_matrix};
+use crate::running::Running;
 
 /// The one place where an error of the core becomes a Python exception.
 fn to_python(error: gromap::Error) -> PyErr {
     PyValueError::new_err(error.to_string())
-}
-
-/// Lets Ctrl-C through after every round of a solver that runs without the GIL.
-#[derive(Default)]
-struct Signals {
-    raised: Option<PyErr>,
-}
-
-impl Observer for Signals {
-    fn on(&mut self, _: &Event) -> Flow {
-        match Python::attach(|py| py.check_signals()) {
-            Ok(()) => Flow::Continue,
-            Err(error) => {
-                self.raised = Some(error);
-                Flow::Stop
-            }
-        }
-    }
-}
-
-/// Runs a solver without the GIL, and raises what a signal handler raised.
-fn without_gil<T: Send>(py: Python<'_>, solve: impl FnOnce(&mut Signals) -> gromap::Result<T> + Send) -> PyResult<T> {
-    let (result, signals) = py.detach(|| {
-        let mut signals = Signals::default();
-        (solve(&mut signals), signals)
-    });
-    match signals.raised {
-        Some(error) => Err(error),
-        None => result.map_err(to_python),
-    }
 }
 
 /// srGW to a given target.
@@ -65,7 +36,7 @@ fn srgw<'py>(
     let features = input.features()?.zip(prototype_features.as_ref().map(target_matrix).transpose()?);
     let (weights, start) = input.weights_and_start(target.rows(), similarity.len())?;
     let settings = settings.parse()?;
-    let result = without_gil(py, |signals| {
+    let result = Running::default().run(py, |reporter| {
         let mut problem = gromap::Srgw::new(&*similarity, target).loss(loss).settings(settings).sample_weights(weights);
         if let Some((samples, prototypes)) = features {
             problem = problem.features(samples, prototypes, alpha);
@@ -73,7 +44,7 @@ fn srgw<'py>(
         if let Some(start) = start {
             problem = problem.start(start);
         }
-        problem.solve_observed(signals)
+        problem.solve_observed(reporter)
     })?;
     results::transport(py, &result)
 }
@@ -106,8 +77,14 @@ fn srgw_barycenter<'py>(
         parts.push(part);
     }
     let problem = gromap::Barycenter::new(parts, prototypes).loss(loss).alpha(alpha).settings(settings);
-    let result = without_gil(py, |signals| problem.solve_observed(signals))?;
+    let result = Running::default().run(py, |reporter| problem.solve_observed(reporter))?;
     results::barycenter(py, &result)
+}
+
+/// The `gromap` command; gives its exit code.
+#[pyfunction]
+fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
+    py.detach(|| gromap_cli::run(arguments))
 }
 
 #[pymodule]
@@ -116,6 +93,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(affinity::affinity, module)?)?;
     module.add_function(wrap_pyfunction!(affinity::neighbors, module)?)?;
     module.add_function(wrap_pyfunction!(affinity::symmetric_entropic, module)?)?;
+    module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::agreement, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::neighborhood_preservation, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::silhouette, module)?)?;

@@ -5,7 +5,8 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::arguments::{SamplesArgument, matrix};
+use crate::arguments::{SamplesArgument, matrix, with_samples};
+use crate::running::Running;
 use crate::to_python;
 
 /// One score of how well two labellings agree, by its name.
@@ -39,11 +40,10 @@ pub(crate) fn silhouette<'py>(
 ) -> PyResult<f64> {
     let (points, labels) = (matrix(&points)?, labels.as_slice()?);
     let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
-    let score = py.detach(|| match weights {
+    Running::default().run(py, |_| match weights {
         Some(weights) => metrics::weighted_silhouette(&points, labels, weights),
         None => metrics::silhouette(&points, labels),
-    });
-    score.map_err(to_python)
+    })
 }
 
 /// Whether neighbours on the map are neighbours among the samples.
@@ -55,17 +55,7 @@ pub(crate) fn trustworthiness<'py>(
     k: usize,
 ) -> PyResult<f64> {
     let embedding = matrix(&embedding)?;
-    let score = match &samples {
-        SamplesArgument::F32(array) => {
-            let samples = matrix(array)?;
-            py.detach(|| metrics::trustworthiness(&samples, &embedding, k))
-        }
-        SamplesArgument::F64(array) => {
-            let samples = matrix(array)?;
-            py.detach(|| metrics::trustworthiness(&samples, &embedding, k))
-        }
-    };
-    score.map_err(to_python)
+    with_samples!(samples, |samples| Running::default().run(py, |_| metrics::trustworthiness(&samples, &embedding, k)))
 }
 
 /// The share of neighbours that the map keeps.
@@ -77,15 +67,6 @@ pub(crate) fn neighborhood_preservation<'py>(
     k: usize,
 ) -> PyResult<f64> {
     let embedding = matrix(&embedding)?;
-    let score = match &samples {
-        SamplesArgument::F32(array) => {
-            let samples = matrix(array)?;
-            py.detach(|| metrics::neighborhood_preservation(&samples, &embedding, k))
-        }
-        SamplesArgument::F64(array) => {
-            let samples = matrix(array)?;
-            py.detach(|| metrics::neighborhood_preservation(&samples, &embedding, k))
-        }
-    };
-    score.map_err(to_python)
+    with_samples!(samples, |samples| Running::default()
+        .run(py, |_| metrics::neighborhood_preservation(&samples, &embedding, k)))
 }

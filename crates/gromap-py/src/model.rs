@@ -8,10 +8,11 @@ use gromap::{
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::arguments::{InputArgument, SamplesArgument, SettingsArgument, matrix, parse_loss, with_samples};
-use crate::{affinity, results, to_python, without_gil};
+use crate::running::Running;
+use crate::{affinity, results, to_python};
 
 /// What the estimators ask for.
 #[derive(FromPyObject)]
@@ -176,11 +177,12 @@ pub(crate) fn fit<'py>(
     parameters: Parameters<'py>,
     samples: SamplesArgument<'py>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
+    running: Running,
 ) -> PyResult<FittedModel> {
     with_samples!(samples, |samples| {
         let weights = weights_of(samples.rows(), weights)?;
         let recipe = parameters.reduction(&weights)?;
-        without_gil(py, |signals| recipe.fit_observed(&samples, Some(&weights), signals)).map(FittedModel)
+        running.run(py, |reporter| recipe.fit_observed(&samples, Some(&weights), reporter)).map(FittedModel)
     })
 }
 
@@ -190,11 +192,12 @@ pub(crate) fn fit_similarity<'py>(
     py: Python<'py>,
     parameters: Parameters<'py>,
     input: InputArgument<'py>,
+    running: Running,
 ) -> PyResult<FittedModel> {
     let similarity = input.similarity()?;
     let (weights, _) = input.weights_and_start(1, similarity.len())?;
     let (recipe, features) = (parameters.reduction(&weights)?, input.features()?);
-    without_gil(py, |signals| recipe.fit_similarity(&*similarity, features, Some(&weights), signals)).map(FittedModel)
+    running.run(py, |reporter| recipe.fit_similarity(&*similarity, features, Some(&weights), reporter)).map(FittedModel)
 }
 
 /// Models of several n, and how much mass each prototype hands on.
@@ -204,15 +207,16 @@ pub(crate) fn path<'py>(
     py: Python<'py>,
     parameters: Parameters<'py>,
     samples: SamplesArgument<'py>,
-    sizes: Vec<usize>,
-    warm: bool,
+    levels: (Vec<usize>, bool),
     weights: Option<PyReadonlyArray1<'py, f64>>,
+    running: Running,
 ) -> PyResult<(Vec<FittedModel>, Vec<Vec<(u32, u32, f64)>>)> {
+    let (sizes, warm) = levels;
     let level = if warm { Level::Warm } else { Level::Fresh };
     let found = with_samples!(samples, |samples| {
         let weights = weights_of(samples.rows(), weights)?;
         let recipe = parameters.reduction(&weights)?;
-        without_gil(py, |signals| recipe.path_observed(&samples, &sizes, level, Some(&weights), signals))?
+        running.run(py, |reporter| recipe.path_observed(&samples, &sizes, level, Some(&weights), reporter))?
     });
     Ok((found.models.into_iter().map(FittedModel).collect(), found.lineage))
 }
@@ -225,11 +229,12 @@ pub(crate) fn cluster<'py>(
     target: (String, String),
     samples: SamplesArgument<'py>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
+    running: Running,
 ) -> PyResult<Bound<'py, PyDict>> {
     let found = with_samples!(samples, |samples| {
         let weights = weights_of(samples.rows(), weights)?;
         let recipe = parameters.clustering(&weights, &target.0, &target.1)?;
-        without_gil(py, |signals| recipe.fit_observed(&samples, Some(&weights), signals))?
+        running.run(py, |reporter| recipe.fit_observed(&samples, Some(&weights), reporter))?
     });
     clustering(py, &found)
 }
@@ -241,11 +246,12 @@ pub(crate) fn cluster_similarity<'py>(
     parameters: Parameters<'py>,
     target: (String, String),
     input: InputArgument<'py>,
+    running: Running,
 ) -> PyResult<Bound<'py, PyDict>> {
     let similarity = input.similarity()?;
     let (weights, _) = input.weights_and_start(1, similarity.len())?;
     let recipe = parameters.clustering(&weights, &target.0, &target.1)?;
-    let found = without_gil(py, |signals| recipe.fit_similarity(&*similarity, Some(&weights), signals))?;
+    let found = running.run(py, |reporter| recipe.fit_similarity(&*similarity, Some(&weights), reporter))?;
     clustering(py, &found)
 }
 
@@ -289,14 +295,35 @@ impl FittedModel {
     }
 
     /// The prototype of every new sample.
-    fn predict<'py>(&self, py: Python<'py>, samples: SamplesArgument<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let labels = with_samples!(samples, |samples| py.detach(|| self.0.predict(&samples)));
-        Ok(numpy::PyArray1::from_vec(py, labels.map_err(to_python)?).into_any())
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        samples: SamplesArgument<'py>,
+        running: Running,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let labels = with_samples!(samples, |samples| running.run(py, |_| self.0.predict(&samples)));
+        Ok(numpy::PyArray1::from_vec(py, labels?).into_any())
     }
 
     /// The place of every new sample.
-    fn transform<'py>(&self, py: Python<'py>, samples: SamplesArgument<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let places = with_samples!(samples, |samples| py.detach(|| self.0.transform(&samples)));
-        results::matrix(py, &places.map_err(to_python)?)
+    fn transform<'py>(
+        &self,
+        py: Python<'py>,
+        samples: SamplesArgument<'py>,
+        running: Running,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let places = with_samples!(samples, |samples| running.run(py, |_| self.0.transform(&samples)));
+        results::matrix(py, &places?)
+    }
+
+    /// The model as the bytes of a file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.to_bytes())
+    }
+
+    /// The model that `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        Model::from_bytes(bytes).map(Self).map_err(to_python)
     }
 }

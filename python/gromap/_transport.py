@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from gromap import _arguments as given
 from gromap import _core
 
 
@@ -33,7 +34,7 @@ class Transport:
     @property
     def labels(self) -> np.ndarray:
         """The prototype that takes most of each sample."""
-        return _labels(self.plan)
+        return given.labels_of(self.plan)
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Barycenter:
     @property
     def labels(self) -> Any:
         """The prototype that takes most of each sample."""
-        return [_labels(p) for p in self.plan] if isinstance(self.plan, list) else _labels(self.plan)
+        return [given.labels_of(p) for p in self.plan] if isinstance(self.plan, list) else given.labels_of(self.plan)
 
 
 def srgw(
@@ -125,11 +126,11 @@ def srgw(
     True
     """
     X, F = _pair(features)
-    target = _matrix(Cbar, "Cbar", np.float64)
-    prototypes = None if F is None else _matrix(F, "features[1]", np.float64)
-    settings = _Settings(solver, epsilon, max_iter, tol, random_state)
-    found = _core.srgw(_Input(C, h, X, plan), target, prototypes, loss, _alpha(alpha, features), settings)
-    return Transport(**{**found, "plan": _csr(found["plan"], target.shape[0])})
+    target = given.matrix(Cbar, "Cbar", np.float64)
+    prototypes = None if F is None else given.matrix(F, "features[1]", np.float64)
+    settings = given.Settings(solver, epsilon, max_iter, tol, random_state)
+    found = _core.srgw(given.Input(C, h, X, plan), target, prototypes, loss, _alpha(alpha, features), settings)
+    return Transport(**{**found, "plan": given.csr(found["plan"], target.shape[0])})
 
 
 def srgw_barycenter(
@@ -179,106 +180,20 @@ def srgw_barycenter(
     several = isinstance(C, list)
     if not several:
         C, h, plan, features = [C], [h], [plan], [features]
-    given = {"h": h, "plan": plan, "features": features}
-    lists = {name: [None] * len(C) if value is None else value for name, value in given.items()}
+    parts = {"h": h, "plan": plan, "features": features}
+    lists = {name: [None] * len(C) if value is None else value for name, value in parts.items()}
     for name, value in {**lists, "input_weights": C if input_weights is None else input_weights}.items():
         if len(value) != len(C):
             raise ValueError(f"{name} has {len(value)} entries for {len(C)} similarities")
-    inputs = [_Input(*parts) for parts in zip(C, lists["h"], lists["features"], lists["plan"], strict=True)]
+    inputs = [given.Input(*part) for part in zip(C, lists["h"], lists["features"], lists["plan"], strict=True)]
     shares = [1.0] * len(C) if input_weights is None else [float(w) for w in input_weights]
-    settings = _Settings(solver, epsilon, max_iter, tol, random_state)
-    found = _core.srgw_barycenter(inputs, shares, _count(n), loss, _alpha(alpha, lists["features"][:1]), settings)
-    plans = [_csr(p, n) for p in found.pop("plans")]
+    settings = given.Settings(solver, epsilon, max_iter, tol, random_state)
+    found = _core.srgw_barycenter(inputs, shares, given.count(n), loss, _alpha(alpha, lists["features"][:1]), settings)
+    plans = [given.csr(p, n) for p in found.pop("plans")]
     weights = found.pop("weights")
     if not several:
         plans, weights = plans[0], weights[0]
     return Barycenter(plan=plans, weights=weights, **found)
-
-
-class _Input:
-    """A similarity and what comes with it, as the bindings read them."""
-
-    def __init__(self, similarity, weights, features, plan):
-        self.similarity = _similarity(similarity)
-        self.weights = None if weights is None else _vector(weights, "h", np.float64)
-        self.features = None if features is None else _samples(features, "features")
-        self.plan = None if plan is None else _plan(plan)
-
-
-class _Settings:
-    """Solver, stopping rule and seed, as the bindings read them."""
-
-    def __init__(self, solver, epsilon, max_iter, tol, random_state):
-        self.solver = solver
-        self.epsilon = None if epsilon is None else float(epsilon)
-        self.max_iter = _count(max_iter)
-        self.tol = float(tol)
-        self.seed = _seed(random_state)
-
-
-def _similarity(C):
-    if isinstance(C, tuple):
-        if len(C) not in (1, 2):
-            raise ValueError(f"a low-rank similarity is (A,) or (A, B), not a tuple of {len(C)}")
-        factors = [_samples(factor, "factor") for factor in C]
-        if len({factor.dtype for factor in factors}) > 1:
-            factors = [factor.astype(np.float64) for factor in factors]
-        return tuple(factors)
-    if sp.issparse(C):
-        if C.shape[0] != C.shape[1]:
-            raise ValueError(f"C must be square, not {C.shape[0]} x {C.shape[1]}")
-        rows = C.tocsr()
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        return rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), _floating(rows.data, "C")
-    return _samples(C, "C")
-
-
-def _plan(plan):
-    if sp.issparse(plan):
-        plan = plan.toarray()
-    plan = np.asarray(plan)
-    if plan.ndim == 1:
-        if not np.issubdtype(plan.dtype, np.integer) or plan.min(initial=0) < 0:
-            raise ValueError("a plan given as labels must hold integers from 0")
-        return plan.astype(np.uint32)
-    return _matrix(plan, "plan", np.float64)
-
-
-def _floating(array, name):
-    """f32 and f64 stay as they are, other numbers become f64."""
-    array = np.asarray(array)
-    if array.dtype in (np.float32, np.float64):
-        return np.ascontiguousarray(array)
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must hold real numbers, not {array.dtype}")
-    return np.ascontiguousarray(array, dtype=np.float64)
-
-
-def _samples(array, name):
-    array = _floating(array, name)
-    if array.ndim != 2:
-        raise ValueError(f"{name} must have two dimensions, not {array.ndim}")
-    return array
-
-
-def _matrix(array, name, dtype):
-    return _samples(array, name).astype(dtype, copy=False)
-
-
-def _vector(array, name, dtype):
-    array = _floating(array, name)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must have one dimension, not {array.ndim}")
-    return array.astype(dtype, copy=False)
-
-
-def _count(value):
-    count = int(value)
-    if count != value or count < 0:
-        raise ValueError(f"{value} is not a number of things")
-    return count
 
 
 def _alpha(alpha, features):
@@ -293,22 +208,3 @@ def _pair(features):
     if not isinstance(features, tuple) or len(features) != 2:
         raise ValueError("features must be a tuple (X, F): those of the samples and those of the prototypes")
     return features
-
-
-def _seed(random_state):
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**63))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    return int(random_state) % 2**64
-
-
-def _csr(parts, n):
-    values, columns, offsets = parts
-    return sp.csr_array((values, columns, offsets), shape=(len(offsets) - 1, n))
-
-
-def _labels(plan):
-    return np.asarray(plan.argmax(axis=1)).ravel()

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
+from gromap import _arguments as given
 from gromap import _core
-from gromap._transport import _samples, _seed
 
 __all__ = [
     "Entropic",
@@ -37,7 +37,7 @@ class _Recipe:
         self.kind = recipe._kind
         for name in (*_PARAMETERS, "tol", "max_iter"):
             setattr(self, name, getattr(recipe, name, None))
-        self.seed = _seed(getattr(recipe, "random_state", 0))
+        self.seed = given.seed(getattr(recipe, "random_state", 0))
 
 
 class _Affinity:
@@ -45,7 +45,7 @@ class _Affinity:
 
     def fit(self, X):
         """Similarity of the rows of X."""
-        found = _core.affinity(_samples(X, "X"), _Recipe(self))
+        found = _core.affinity(given.samples(X, "X"), _Recipe(self))
         for message in found["warnings"]:
             warnings.warn(message, stacklevel=2)
         return _similarity(found["similarity"])
@@ -148,7 +148,7 @@ class SymmetricEntropic(_Affinity):
 
     def fit(self, X):
         """Similarity of the rows of X."""
-        samples = np.ascontiguousarray(_samples(X, "X"), dtype=np.float32)
+        samples = np.ascontiguousarray(given.samples(X, "X"), dtype=np.float32)
         found = _core.symmetric_entropic(samples, _Recipe(self))
         similarity = found.pop("similarity")
         for name, value in found.items():
@@ -190,5 +190,5 @@ def nearest_neighbors(X, k, metric="sqeuclidean", search="auto", random_state=0)
     >>> indices.ravel().tolist(), distances.ravel().tolist()
     ([1, 0, 1], [1.0, 1.0, 4.0])
     """
-    samples = np.ascontiguousarray(_samples(X, "X"), dtype=np.float32)
-    return _core.neighbors(samples, int(k), metric, search, _seed(random_state))
+    samples = np.ascontiguousarray(given.samples(X, "X"), dtype=np.float32)
+    return _core.neighbors(samples, int(k), metric, search, given.seed(random_state))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gromap import _arguments as given
 from gromap import _core
-from gromap._transport import _count, _matrix, _samples, _vector
 
 __all__ = [
     "adjusted_mutual_info_score",
@@ -210,8 +210,8 @@ def silhouette_score(X, labels, sample_weight=None):
     >>> round(silhouette_score(X, ["a", "a", "b", "b", "b"], sample_weight=[1, 1, 1, 1, 0]), 3)
     0.9
     """
-    weights = None if sample_weight is None else _vector(sample_weight, "sample_weight", np.float64)
-    return _core.silhouette(_matrix(X, "X", np.float64), _numbered(labels, "labels"), weights)
+    weights = None if sample_weight is None else given.vector(sample_weight, "sample_weight", np.float64)
+    return _core.silhouette(given.matrix(X, "X", np.float64), _numbered(labels, "labels"), weights)
 
 
 def trustworthiness(X, X_embedded, n_neighbors=5):
@@ -245,7 +245,9 @@ def trustworthiness(X, X_embedded, n_neighbors=5):
     >>> round(trustworthiness(X, np.array([[0.0], [1.0], [9.0], [10.0], [12.0]]), n_neighbors=1), 3)
     0.8
     """
-    return _core.trustworthiness(_samples(X, "X"), _matrix(X_embedded, "X_embedded", np.float64), _count(n_neighbors))
+    return _core.trustworthiness(
+        given.samples(X, "X"), given.matrix(X_embedded, "X_embedded", np.float64), given.count(n_neighbors)
+    )
 
 
 def neighborhood_preservation(X, X_embedded, n_neighbors=5):
@@ -273,5 +275,5 @@ def neighborhood_preservation(X, X_embedded, n_neighbors=5):
     >>> neighborhood_preservation(X, np.array([[0.0], [1.0], [9.0], [10.0], [12.0]]), n_neighbors=1)
     0.6
     """
-    map_ = _matrix(X_embedded, "X_embedded", np.float64)
-    return _core.neighborhood_preservation(_samples(X, "X"), map_, _count(n_neighbors))
+    map_ = given.matrix(X_embedded, "X_embedded", np.float64)
+    return _core.neighborhood_preservation(given.samples(X, "X"), map_, given.count(n_neighbors))

@@ -208,7 +208,9 @@ def test_doubling_a_weight_is_duplicating_the_sample():
 def test_alpha_moves_from_features_to_structure(digits):
     X, _ = digits
     X = X[:500]
-    spread = lambda m: np.mean([((X[m.labels_ == k] - f) ** 2).sum(1).sum() for k, f in enumerate(m.prototype_features_)])  # noqa: E731
+    spread = lambda m: np.mean(
+        [((X[m.labels_ == k] - f) ** 2).sum(1).sum() for k, f in enumerate(m.prototype_features_)]
+    )  # noqa: E731
     runs = [GromovDR(10, perplexity=15, alpha=alpha, random_state=0).fit(X) for alpha in (1.0, 0.5, 0.05)]
     assert runs[1].loss_curve_[0] == pytest.approx(1.0)
     assert spread(runs[0]) > spread(runs[1]) > spread(runs[2])
@@ -248,16 +250,16 @@ def test_the_map_of_a_level_is_turned_onto_the_one_before(digits):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_prototypes": 0}, "n_prototypes is 0"),
-        ({"n_prototypes": 500}, "n_prototypes is 500"),
+        ({"n_prototypes": 0}, "n_prototypes == 0, must be >= 1"),
+        ({"n_prototypes": 500}, "n_samples=100 should be >= n_prototypes=500"),
         ({"perplexity": 300}, "perplexity is 300"),
         ({"method": "tsn"}, "unknown method"),
-        ({"alpha": 2.0}, "alpha is 2"),
+        ({"alpha": 2.0}, "alpha == 2.0, must be <= 1"),
         ({"init": "best"}, "init is 'best'"),
         ({"normalization": "rows"}, "normalization is 'rows'"),
         ({"solver": "sinkhorn"}, "solver is 'sinkhorn'"),
-        ({"n_components": 0}, "dims is 0"),
-        ({"n_init": 0}, "n_init is 0"),
+        ({"n_components": 0}, "n_components == 0, must be >= 1"),
+        ({"n_init": 0}, "n_init == 0, must be >= 1"),
         ({"method": "pca", "loss": "kl"}, "loss of a Gram method"),
     ],
 )
@@ -272,4 +274,4 @@ def test_a_model_of_a_similarity_places_nobody(digits):
     C = affinity.SymmetricEntropic(perplexity=10).fit(X[:100])
     m = GromovDR(5, precomputed="similarity", random_state=0).fit(C)
     with pytest.raises(ValueError, match="fitted to a similarity"):
-        m._model.predict(X[:5])
+        m.predict(C[:5].toarray())

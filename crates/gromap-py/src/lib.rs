@@ -4,6 +4,7 @@ mod affinity;
 mod arguments;
 mod metrics;
 mod model;
+mod report;
 mod results;
 mod running;
 
@@ -104,6 +105,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::fit, module)?)?;
     module.add_function(wrap_pyfunction!(model::fit_similarity, module)?)?;
     module.add_function(wrap_pyfunction!(model::path, module)?)?;
+    module.add_function(wrap_pyfunction!(report::html, module)?)?;
+    module.add_function(wrap_pyfunction!(report::svg, module)?)?;
     module.add_function(wrap_pyfunction!(srgw, module)?)?;
     module.add_function(wrap_pyfunction!(srgw_barycenter, module)?)
 }

@@ -168,7 +168,7 @@ fn weights_of(samples: usize, weights: Option<PyReadonlyArray1<'_, f64>>) -> PyR
 
 /// A fitted model.
 #[pyclass(frozen, name = "Model", module = "gromap._core")]
-pub(crate) struct FittedModel(Model);
+pub(crate) struct FittedModel(pub(crate) Model);
 
 /// Fits a model to samples.
 #[pyfunction]

@@ -1,0 +1,100 @@
+//! Maps as a page or a picture: models and what is known of their samples in, text out.
+
+use gromap::Path;
+use gromap_report::{Column, Images, Report};
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::arguments::{SamplesArgument, matrix};
+use crate::model::FittedModel;
+
+/// What is known of the samples, by attribute.
+#[derive(FromPyObject)]
+pub(crate) struct About<'py> {
+    title: Option<String>,
+    /// Names, and which of them each sample has.
+    classes: Option<(Vec<String>, PyReadonlyArray1<'py, u32>)>,
+    columns: Vec<(String, ColumnArgument)>,
+    ids: Option<Vec<String>>,
+    /// Width, height, channels, pixels.
+    images: Option<(usize, usize, usize, PyReadonlyArray1<'py, u8>)>,
+    samples: Option<SamplesArgument<'py>>,
+    feature_names: Option<Vec<String>>,
+    parameters: Vec<(String, String)>,
+}
+
+#[derive(FromPyObject)]
+enum ColumnArgument {
+    Numbers(Vec<f64>),
+    Text(Vec<String>),
+}
+
+/// The levels of a path, fewest prototypes first, and what each hands on to the next.
+type Levels<'py> = (Vec<PyRef<'py, FittedModel>>, Vec<Vec<(u32, u32, f64)>>);
+
+/// One self-contained page.
+#[pyfunction]
+pub(crate) fn html<'py>(py: Python<'py>, levels: Levels<'py>, about: About<'py>) -> PyResult<String> {
+    draw(py, levels, about, |report| report.html())
+}
+
+/// A static picture.
+#[pyfunction]
+pub(crate) fn svg<'py>(py: Python<'py>, levels: Levels<'py>, about: About<'py>) -> PyResult<String> {
+    draw(py, levels, about, |report| report.svg())
+}
+
+fn draw<'py>(
+    py: Python<'py>,
+    (models, lineage): Levels<'py>,
+    about: About<'py>,
+    draw: fn(&Report<'_>) -> Result<String, gromap_report::Error>,
+) -> PyResult<String> {
+    let path;
+    let (single, double);
+    let mut report = match models.as_slice() {
+        [model] => Report::new(&model.0),
+        several => {
+            path = Path { models: several.iter().map(|model| model.0.clone()).collect(), lineage };
+            Report::of_path(&path)
+        }
+    };
+    if let Some(title) = about.title {
+        report = report.title(title);
+    }
+    if let Some((names, of_samples)) = about.classes {
+        report = report.classes(names, of_samples.as_slice()?.to_vec());
+    }
+    for (name, column) in about.columns {
+        report = report.column(
+            name,
+            match column {
+                ColumnArgument::Numbers(numbers) => Column::Numbers(numbers),
+                ColumnArgument::Text(text) => Column::Text(text),
+            },
+        );
+    }
+    if let Some(ids) = about.ids {
+        report = report.ids(ids);
+    }
+    if let Some((width, height, channels, pixels)) = about.images {
+        report = report.images(Images { width, height, channels, pixels: pixels.as_slice()?.to_vec() });
+    }
+    match &about.samples {
+        Some(SamplesArgument::F32(array)) => {
+            single = matrix(array)?;
+            report = report.samples(&single);
+        }
+        Some(SamplesArgument::F64(array)) => {
+            double = matrix(array)?;
+            report = report.samples(&double);
+        }
+        None => {}
+    }
+    if let Some(names) = about.feature_names {
+        report = report.feature_names(names);
+    }
+    report = report.parameters(about.parameters);
+    py.detach(|| draw(&report)).map_err(|error| PyValueError::new_err(error.to_string()))
+}

@@ -1,0 +1,166 @@
+"""Clusters without places: the other end of the method."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from types import SimpleNamespace
+
+import numpy as np
+from sklearn.utils import check_scalar
+
+from gromap import _arguments as given
+from gromap import _core
+from gromap._estimator import Estimator
+from gromap._progress import with_callbacks
+
+# What a map has and a clustering does not.
+_NO_MAP = {"n_components": 1, "alpha": 1.0, "alpha_scale": "start", "normalization": "measure"}
+_NO_KERNEL = SimpleNamespace(kernel="rbf", gamma=None, coef0=None, degree=None)
+
+
+class GromovClustering(Estimator):
+    """Clusters by semi-relaxed Gromov-Wasserstein, on any input similarity.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    method : str, default="tsnekhorn"
+        Whose similarity and loss are used; the names are those of :class:`GromovDR`.
+    target : {"free", "identity"}, default="free"
+        Learn how clusters relate (srGWB), or let them be alike only to themselves (srGWI).
+    target_scale : {"max", "raw"}, default="max"
+        With the identity: the similarity scaled to a largest entry of 1, or as it is.
+    weights : {"learned"}, default="learned"
+        Clusters weigh what their samples weigh.
+    perplexity, n_neighbors, loss, init, n_init, solver, max_iter, tol, pca, scale, precomputed
+        As in :class:`GromovDR`.
+    random_state, n_jobs, verbose, callback
+        As in :class:`GromovDR`.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        The cluster of every sample.
+    weights_ : ndarray of shape (n_clusters,)
+        The share of the samples that each has; 0 where one is not used.
+    target_ : ndarray of shape (n_clusters, n_clusters)
+        How clusters relate.
+    cluster_features_ : ndarray of shape (n_clusters, n_features) or None
+        Their mean samples.
+    plan_ : scipy.sparse.csr_array of shape (n_samples, n_clusters)
+        The transport plan.
+    loss_, loss_curve_, stop_reason_, hardness_, certificate_, n_iter_, warnings_
+        How it was reached, as in :class:`GromovDR`.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    GromovDR : Clusters with a place on a map, and new samples.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from gromap import GromovClustering, metrics
+    >>> X, y = load_digits(return_X_y=True)
+    >>> labels = GromovClustering(10, random_state=0).fit_predict(X)
+    >>> metrics.adjusted_rand_score(y, labels) > 0.8
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters=8,
+        method="tsnekhorn",
+        *,
+        target="free",
+        target_scale="max",
+        weights="learned",
+        perplexity=30.0,
+        n_neighbors=None,
+        loss=None,
+        init="auto",
+        n_init=1,
+        solver="vertex",
+        max_iter=200,
+        tol=1e-9,
+        pca="auto",
+        scale=None,
+        precomputed=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+        callback=None,
+    ):
+        self.n_clusters = n_clusters
+        self.method = method
+        self.target = target
+        self.target_scale = target_scale
+        self.weights = weights
+        self.perplexity = perplexity
+        self.n_neighbors = n_neighbors
+        self.loss = loss
+        self.init = init
+        self.n_init = n_init
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.pca = pca
+        self.scale = scale
+        self.precomputed = precomputed
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    @with_callbacks
+    def fit(self, X, y=None, sample_weight=None):
+        """Cluster samples, or by a similarity.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a similarity
+            With ``precomputed="similarity"`` an ndarray, a scipy sparse matrix, or a factor ``(A,)``.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Equal by default.
+
+        Returns
+        -------
+        self
+        """
+        clusters = check_scalar(self.n_clusters, "n_clusters", Integral, min_val=1)
+        if self.weights != "learned":
+            raise ValueError(f"weights is {self.weights!r}; it must be 'learned'")
+        parameters = self._parameters(n_prototypes=clusters, kernel=_NO_KERNEL, **_NO_MAP)
+        X, weights, dtype = self._input(X, sample_weight, clusters, "n_clusters")
+        target = (self.target, self.target_scale)
+        with self._running(self._callbacks(X, weights)) as running:
+            if self._is_precomputed:
+                found = _core.cluster_similarity(parameters, target, given.Input(X, weights), running)
+            else:
+                found = _core.cluster(parameters, target, X, weights, running)
+        self.plan_ = given.csr(found["plan"], clusters)
+        self.labels_ = given.labels_of(self.plan_).astype(np.int64)
+        self.weights_ = found["weights"]
+        self.target_ = found["target"]
+        features = found["features"]
+        self.cluster_features_ = None if features is None else features.astype(dtype, copy=False)
+        self._read_outcome(found)
+        self._warn()
+        return self
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """Fit, and return the cluster of every sample.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.fit(X, y, sample_weight=sample_weight).labels_

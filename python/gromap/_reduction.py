@@ -1,0 +1,522 @@
+"""The map: joint clustering and dimension reduction as one estimator."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from pathlib import Path as FilePath
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_scalar, estimator_html_repr
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from gromap import _arguments as given
+from gromap import _core, _model_file, _report, metrics
+from gromap._estimator import Estimator
+from gromap._progress import with_callbacks
+
+# Neighbours that `score` looks at; scikit-learn's trustworthiness has the same default.
+_SCORED_NEIGHBORS = 5
+
+# What follows from the model, and is read from it again when an estimator is unpickled.
+_READ_FROM_MODEL = (
+    "prototypes_",
+    "weights_",
+    "prototype_features_",
+    "labels_",
+    "embedding_",
+    "plan_",
+    "prototype_indices_",
+    "loss_",
+    "loss_curve_",
+    "stop_reason_",
+    "hardness_",
+    "certificate_",
+    "n_iter_",
+    "warnings_",
+)
+
+
+class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """Joint clustering and dimension reduction: N samples become n prototypes on a map.
+
+    Every prototype has a place, a weight, a mean sample, and the samples it stands for. With few prototypes this is
+    clustering, with one for every sample it is classical dimension reduction; in between it is both.
+
+    Parameters
+    ----------
+    n_prototypes : int or None, default=50
+        Number of prototypes; None gives every sample one, which is classical dimension reduction.
+    n_components : int, default=2
+        Dimensions of the map.
+    method : str, default="tsnekhorn"
+        "pca", "kernel-pca", "mds", "isomap", "laplacian-eigenmaps", "sne", "tsne", "snekhorn", "tsnekhorn" or "umap".
+    perplexity : float or sequence of float, default=30
+        Effective number of neighbours of the entropic affinities, less than the number of samples; of several the
+        mean affinity is taken, near and far at once.
+    n_neighbors : int or None, default=None
+        Neighbours looked at; None is what the method likes.
+    alpha : float, default=1.0
+        Weight of the structure against the features: 1 leaves the features out.
+    alpha_scale : {"start", "raw"}, default="start"
+        Whether both terms are divided by their value at the start, or taken as they are.
+    normalization : {"measure", "cells"}, default="measure"
+        What the Student kernels are divided by; "cells" is the paper's.
+    loss : {"square", "kl", "bce"} or None, default=None
+        How similarities are compared; None is the method's own.
+    init : str or array, default="auto"
+        "auto", "agglomerative", "spectral", "kmeans", "random", labels or a plan.
+    n_init : int, default=1
+        Starts, of which the lowest loss is kept.
+    solver : {"vertex", "cg", "mirror"}, default="vertex"
+        How the plan is improved.
+    max_iter : int, default=100
+        Rounds at most.
+    tol : float, default=1e-5
+        The descent ends when a round lowers the loss by no more than this share of it.
+    pca : "auto", int or None, default="auto"
+        Principal components kept before neighbours are sought; "auto" is 50 of more.
+    scale : {None, "standard", "minmax"}, default=None
+        Scaling of the features.
+    kernel, gamma, coef0, degree : optional
+        The kernel of kernel PCA, as in scikit-learn.
+    precomputed : {None, "similarity"}, default=None
+        Whether ``X`` is a similarity: an ndarray, a scipy sparse matrix, or a factor ``(A,)``.
+    random_state : int, Generator, RandomState or None
+        Seed of everything random. None draws a new one every time.
+    n_jobs : int or None, default=None
+        Threads; None and -1 use all cores. The result is the same, bit for bit, for any number.
+    verbose : int, default=0
+        Whether to show a progress bar: on a terminal, in a notebook, or as lines in a log.
+    callback : callable or None, default=None
+        Called with a :class:`Progress` at the start of every stage and after every round. If it returns something
+        true, the descent ends with the best state so far (``stop_reason_`` is then "interrupted").
+
+    Attributes
+    ----------
+    prototypes_ : ndarray of shape (n, n_components)
+        Places of the prototypes that are used.
+    weights_ : ndarray of shape (n,)
+        Their weights, sum 1.
+    prototype_features_ : ndarray of shape (n, n_features) or None
+        Their mean samples; None for a similarity.
+    labels_ : ndarray of shape (n_samples,)
+        The prototype of every sample.
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The place of every sample.
+    plan_ : scipy.sparse.csr_array of shape (n_samples, n)
+        The transport plan.
+    prototype_indices_ : ndarray of shape (n,)
+        Which of the prototypes asked for are used.
+    loss_ : float
+        The loss reached.
+    loss_curve_ : ndarray
+        The loss at the start and after every round, never increasing.
+    stop_reason_ : str
+        "converged", "stationary", "max_rounds" or "interrupted".
+    n_iter_ : int
+        Rounds done.
+    hardness_ : float
+        Share of the sample mass that goes to a single prototype.
+    certificate_ : str or None
+        Why a hard optimum must exist, if that is known: "psd", "nsd" or "squared_euclidean".
+    warnings_ : list of str
+        What was not done as well as asked.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    GromovClustering : Clusters without places.
+    load : A map from a file.
+
+    Notes
+    -----
+    The loss is semi-relaxed Gromov-Wasserstein: every sample keeps its weight, prototypes take what they get
+    (Van Assel, Vincent-Cuaz, Vayer, Flamary and Courty, 2023).
+
+    Single precision in, single precision out. Sparse samples are made dense.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from gromap import GromovDR
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> m = GromovDR(n_prototypes=20, random_state=0).fit(X)
+    >>> m.prototypes_.shape, m.labels_.shape, bool(abs(m.weights_.sum() - 1) < 1e-9)
+    ((20, 2), (1797,), True)
+    >>> m.transform(X[:3]).shape, m.predict(X[:3]).shape
+    ((3, 2), (3,))
+    """
+
+    def __init__(
+        self,
+        n_prototypes=50,
+        n_components=2,
+        method="tsnekhorn",
+        *,
+        perplexity=30.0,
+        n_neighbors=None,
+        alpha=1.0,
+        alpha_scale="start",
+        normalization="measure",
+        loss=None,
+        init="auto",
+        n_init=1,
+        solver="vertex",
+        max_iter=100,
+        tol=1e-5,
+        pca="auto",
+        scale=None,
+        kernel="rbf",
+        gamma=None,
+        coef0=1.0,
+        degree=3,
+        precomputed=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+        callback=None,
+    ):
+        self.n_prototypes = n_prototypes
+        self.n_components = n_components
+        self.method = method
+        self.perplexity = perplexity
+        self.n_neighbors = n_neighbors
+        self.alpha = alpha
+        self.alpha_scale = alpha_scale
+        self.normalization = normalization
+        self.loss = loss
+        self.init = init
+        self.n_init = n_init
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.pca = pca
+        self.scale = scale
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.precomputed = precomputed
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    @with_callbacks
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit the map to samples, or to a similarity.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a similarity
+            With ``precomputed="similarity"`` an ndarray, a scipy sparse matrix, or a factor ``(A,)``.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Equal by default.
+
+        Returns
+        -------
+        self
+        """
+        parameters = self._map_parameters()
+        X, weights, self._dtype = self._input(X, sample_weight, self.n_prototypes, "n_prototypes")
+        with self._running(self._callbacks(X, weights)) as running:
+            if self._is_precomputed:
+                self._model = _core.fit_similarity(parameters, given.Input(X, weights), running)
+            else:
+                self._model = _core.fit(parameters, X, weights, running)
+        self._read_model()
+        self._warn()
+        return self
+
+    def fit_transform(self, X, y=None, sample_weight=None):
+        """Fit, and return the place of every sample.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        return self.fit(X, y, sample_weight=sample_weight).embedding_
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """Fit, and return the prototype of every sample.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.fit(X, y, sample_weight=sample_weight).labels_
+
+    def transform(self, X):
+        """Place new samples, each by itself: on its prototype, or on a place of its own where every sample has one.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        X = self._samples(X, reset=False)
+        return self._model.transform(X, self._quietly()).astype(X.dtype, copy=False)
+
+    @available_if(lambda self: self.n_prototypes is not None)
+    def predict(self, X):
+        """Return the prototype of every new sample.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self._model.predict(self._samples(X, reset=False), self._quietly()).astype(np.int64)
+
+    def score(self, X, y=None):
+        """How well the map keeps neighbours: the trustworthiness of the places of ``X``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples, new or not; at least 4.
+        y : ignored
+
+        Returns
+        -------
+        float
+            1 if all neighbours on the map are neighbours among the samples, about 1/2 for a random map.
+        """
+        check_is_fitted(self)
+        X = self._samples(X, reset=False)
+        places = self._model.transform(X, self._quietly())
+        return metrics.trustworthiness(X, places, n_neighbors=min(_SCORED_NEIGHBORS, (len(X) - 1) // 2))
+
+    def path(self, X, sizes, *, warm=False, sample_weight=None):
+        """Fit several numbers of prototypes on one similarity.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        sizes : sequence of int
+            Numbers of prototypes, ascending.
+        warm : bool, default=False
+            Start each level from the one before instead of afresh.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        Path
+            ``levels``, a fitted estimator for each size, their maps turned onto each other, and ``lineage``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from gromap import GromovDR
+        >>> X, _ = load_iris(return_X_y=True)
+        >>> levels, lineage = GromovDR(perplexity=15, random_state=0).path(X, [3, 6])
+        >>> [len(level.weights_) for level in levels], lineage[0].shape
+        ([3, 6], (3, 6))
+        """
+        if self._is_precomputed:
+            raise ValueError("a path is fitted to samples; precomputed must be None")
+        parameters = self._map_parameters()
+        sizes = [given.count(size) for size in sizes]
+        X, weights, dtype = self._input(X, sample_weight, max(sizes, default=None), "n_prototypes")
+        with self._running() as running:
+            models, links = _core.path(parameters, X, (sizes, bool(warm)), weights, running)
+        levels = [self._level(size, model, dtype) for size, model in zip(sizes, models, strict=True)]
+        shapes = [tuple(len(level.weights_) for level in pair) for pair in zip(levels[:-1], levels[1:], strict=True)]
+        return Path(levels, [_matrix(triples, shape) for triples, shape in zip(links, shapes, strict=True)])
+
+    def save(self, path):
+        """Write the map to a file that Python, Rust and the ``gromap`` command read.
+
+        The file holds the map and what new samples need; names of columns are not in it. It appears whole or not at
+        all, and replaces what was there.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> from gromap import GromovDR, load
+        >>> X = np.random.default_rng(0).normal(size=(60, 3))
+        >>> m = GromovDR(5, perplexity=10, random_state=0).fit(X)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     m.save(os.path.join(folder, "a.gromap"))
+        ...     again = load(os.path.join(folder, "a.gromap"))
+        >>> bool((again.predict(X) == m.predict(X)).all())
+        True
+        """
+        check_is_fitted(self)
+        _model_file.write_atomically(path, self._model.to_bytes())
+
+    def report(self, path, *, title=None, labels=None, images=None, columns=None, ids=None, X=None):
+        """Write the map as one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : str or path-like
+        title : str, optional
+            What stands above the map.
+        labels : array-like of shape (n_samples,), optional
+            Classes to colour by.
+        images : ndarray of shape (n_samples, height, width) or (n_samples, height, width, channels), optional
+            Pictures of the samples; numbers that are not bytes are stretched to them.
+        columns : mapping of str to array-like of shape (n_samples,), optional
+            More to colour by or to search in, a DataFrame for example.
+        ids : sequence, optional
+            Names of the samples.
+        X : array-like of shape (n_samples, n_features), optional
+            The samples fitted to; with them the members of a prototype are ordered by how near its mean they are.
+        """
+        check_is_fitted(self)
+        _report.write_page(path, [self], [], title=title, labels=labels, images=images, columns=columns, ids=ids, X=X)
+
+    def _map_parameters(self):
+        if self.n_prototypes is not None:
+            check_scalar(self.n_prototypes, "n_prototypes", Integral, min_val=1)
+        check_scalar(self.n_components, "n_components", Integral, min_val=1)
+        check_scalar(self.alpha, "alpha", Real, min_val=0, max_val=1)
+        return self._parameters(
+            n_prototypes=self.n_prototypes,
+            n_components=self.n_components,
+            alpha=float(self.alpha),
+            alpha_scale=self.alpha_scale,
+            normalization=self.normalization,
+            kernel=SimpleNamespace(kernel=self.kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree),
+        )
+
+    def _quietly(self):
+        return SimpleNamespace(threads=given.threads(self.n_jobs), callback=None)
+
+    def _level(self, size, model, dtype):
+        """An estimator of one size with a model of that size."""
+        level = type(self)(**{**self.get_params(), "n_prototypes": size})
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(level, name, getattr(self, name))
+        level._model, level._dtype = model, dtype
+        level._read_model()
+        return level
+
+    def _read_model(self):
+        """The fitted values that users see, in the precision of the samples."""
+        found = self._model.results()
+
+        def in_precision(array):
+            return None if array is None else array.astype(self._dtype, copy=False)
+
+        self.prototypes_ = in_precision(found["prototypes"])
+        self.weights_ = found["weights"]
+        self.prototype_features_ = in_precision(found["features"])
+        self.labels_ = found["labels"].astype(np.int64)
+        self.embedding_ = in_precision(found["embedding"])
+        self.plan_ = given.csr(found["plan"], len(self.weights_))
+        self.prototype_indices_ = found["kept"].astype(np.int64)
+        self._read_outcome(found)
+
+    @property
+    def _n_features_out(self):
+        return self.prototypes_.shape[1]
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
+    def __getstate__(self):
+        """Pickles hold the model in its own format, so that copies through them are equal in every bit."""
+        state = super().__getstate__()
+        if "_model" not in state:
+            return state
+        kept = {name: value for name, value in state.items() if name not in _READ_FROM_MODEL}
+        return {**kept, "_model": self._model.to_bytes()}
+
+    def __setstate__(self, state):
+        if "_model" in state:
+            state = {**state, "_model": _core.Model.from_bytes(state["_model"])}
+        super().__setstate__(state)
+        if "_model" in state:
+            self._read_model()
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _repr_html_(self):
+        """The map, once there is one; scikit-learn's diagram before."""
+        return _report.picture(self) if hasattr(self, "_model") else estimator_html_repr(self)
+
+    def _repr_mimebundle_(self, **kwargs):
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+class Path(NamedTuple):
+    """Maps of a growing number of prototypes, and how one becomes the next."""
+
+    levels: list[GromovDR]
+    """A fitted estimator for each size."""
+    lineage: list[sp.csr_array]
+    """For each level but the first, the mass that its prototypes (columns) have from those before (rows)."""
+
+    def report(self, path, *, title=None, labels=None, images=None, columns=None, ids=None, X=None):
+        """Write all maps as one HTML file, with a slider from few prototypes to many.
+
+        Parameters
+        ----------
+        path, title, labels, images, columns, ids, X
+            As in :meth:`GromovDR.report`.
+        """
+        about = {"title": title, "labels": labels, "images": images, "columns": columns, "ids": ids, "X": X}
+        _report.write_page(path, self.levels, self.lineage, **about)
+
+
+def load(path):
+    """Read a map that :meth:`GromovDR.save`, Rust or the ``gromap`` command wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    GromovDR
+        Fitted, with the parameters it was fitted with. A damaged file, or one of a later gromap, is a ``ValueError``.
+    """
+    data = FilePath(path).read_bytes()
+    model = _core.Model.from_bytes(data)
+    estimator = GromovDR(**_model_file.parameters_of(data))
+    estimator._model, estimator._dtype = model, np.dtype(np.float64)
+    estimator._read_model()
+    if estimator.prototype_features_ is not None:
+        estimator.n_features_in_ = estimator.prototype_features_.shape[1]
+    return estimator
+
+
+def _matrix(triples, shape):
+    rows, columns, mass = (np.array(column) for column in zip(*triples, strict=True))
+    return sp.csr_array((mass, (rows, columns)), shape=shape)

@@ -1,0 +1,82 @@
+"""Maps to look at: a page for the browser, a picture for a notebook."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from gromap import _arguments as given
+from gromap import _core
+from gromap._model_file import write_atomically
+
+
+def page(levels, lineage, **about):
+    """One self-contained HTML page of one fitted estimator, or of the levels of a path."""
+    return _core.html(_levels(levels, lineage), describe(levels[-1], **about))
+
+
+def picture(estimator):
+    """A static SVG."""
+    return _core.svg(_levels([estimator], []), describe(estimator))
+
+
+def write_page(path, levels, lineage, **about):
+    write_atomically(path, page(levels, lineage, **about).encode())
+
+
+def describe(estimator, title=None, labels=None, images=None, columns=None, ids=None, X=None):
+    """What is known of the samples, as the bindings read it."""
+    columns = {} if columns is None else {str(name): columns[name] for name in columns}
+    names = getattr(estimator, "feature_names_in_", None)
+    return SimpleNamespace(
+        title=title,
+        classes=None if labels is None else _classes(labels),
+        columns=[(name, _column(values)) for name, values in columns.items()],
+        ids=None if ids is None else [str(name) for name in ids],
+        images=None if images is None else _images(images),
+        samples=None if X is None else estimator._samples(X, reset=False),
+        feature_names=None if names is None else names.tolist(),
+        parameters=[(name, str(value)) for name, value in _changed(estimator).items()],
+    )
+
+
+def _levels(levels, lineage):
+    links = [[(int(k), int(m), float(mass)) for k, m, mass in zip(*_triples(link), strict=True)] for link in lineage]
+    return [level._model for level in levels], links
+
+
+def _triples(link):
+    link = link.tocoo()
+    return (*link.coords, link.data)
+
+
+def _classes(labels):
+    names, codes = np.unique(np.asarray(labels).astype(str), return_inverse=True)
+    return names.tolist(), codes.astype(np.uint32)
+
+
+def _column(values):
+    values = np.asarray(values)
+    return values.astype(np.float64).tolist() if values.dtype.kind in "biuf" else values.astype(str).tolist()
+
+
+def _images(images):
+    """Width, height, channels and pixels; numbers other than bytes are stretched from their least to their largest."""
+    images = np.asarray(images)
+    if images.ndim not in (3, 4):
+        raise ValueError(f"images must have shape (n_samples, height, width[, channels]), not {images.shape}")
+    if images.dtype != np.uint8:
+        low, high = images.min(initial=0), images.max(initial=0)
+        images = np.round((images - low) * (255.0 / max(high - low, np.finfo(float).tiny))).astype(np.uint8)
+    height, width = images.shape[1:3]
+    channels = images.shape[3] if images.ndim == 4 else 1
+    return width, height, channels, np.ascontiguousarray(images).ravel()
+
+
+def _changed(estimator):
+    """Parameters that are not their default, for the footer."""
+    defaults = type(estimator)().get_params()
+    silent = {"callback", "verbose", "n_jobs", "init"}
+    changed = {name: value for name, value in estimator.get_params().items() if name not in silent}
+    return {name: value for name, value in changed.items() if not given.same(value, defaults[name])}

@@ -1,18 +1,25 @@
-"""What the README shows must run as it stands."""
+"""What the README and the guides show must run as it stands."""
 
 import pathlib
 import re
 
 import pytest
 
-README = pathlib.Path(__file__).parents[2] / "README.md"
-SNIPPETS = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+ROOT = pathlib.Path(__file__).parents[2]
+PAGES = {name: (ROOT / name).read_text() for name in ("README.md", "docs/coming-from.md")}
+SNIPPETS = {
+    f"{name} {number}": snippet
+    for name, page in PAGES.items()
+    for number, snippet in enumerate(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+}
 
 
-def test_there_is_something_to_run():
-    assert SNIPPETS
+@pytest.mark.parametrize("name", PAGES)
+def test_there_is_something_to_run(name):
+    assert any(snippet.startswith(name) for snippet in SNIPPETS)
 
 
-@pytest.mark.parametrize("snippet", SNIPPETS)
-def test_python_snippets_run(snippet):
-    exec(compile(snippet, "README.md", "exec"), {})
+@pytest.mark.parametrize("name", SNIPPETS)
+def test_python_snippets_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # what a snippet writes
+    exec(compile(SNIPPETS[name], name, "exec"), {})

@@ -7,6 +7,9 @@ use faer::MatRef;
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
+/// Values that are checked between two looks at an interrupt.
+const PIECE: usize = 1 << 20;
+
 /// A row-major matrix over a borrowed or an owned buffer.
 ///
 /// ```
@@ -101,7 +104,11 @@ impl<'a, S: Scalar> Matrix<'a, S> {
 
     /// Refuses NaN and infinities, naming the first such entry.
     pub fn check_finite(&self, what: &'static str) -> Result<()> {
-        match self.values.iter().position(|v| !v.to_f64().is_finite()) {
+        let of_piece = |(piece, values): (usize, &[S])| {
+            crate::interrupt::look();
+            values.iter().position(|v| !v.to_f64().is_finite()).map(|at| piece * PIECE + at)
+        };
+        match self.values.chunks(PIECE).enumerate().find_map(of_piece) {
             None => Ok(()),
             Some(at) => Err(Error::NotFinite {
                 what,

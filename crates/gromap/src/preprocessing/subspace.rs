@@ -104,6 +104,7 @@ fn inner_products<S: Scalar>(samples: &Matrix<'_, S>, mean: &[f64]) -> Matrix<'s
     let (rows, features) = (samples.rows(), samples.columns());
     let centred: Vec<S> = (0..rows)
         .into_par_iter()
+        .inspect(|_| crate::interrupt::look())
         .flat_map_iter(|i| samples.row(i).iter().zip(mean).map(|(x, mean)| S::from_f64(x.to_f64() - mean)))
         .collect();
     let range = |tile: usize| tile * TILE..((tile + 1) * TILE).min(rows);

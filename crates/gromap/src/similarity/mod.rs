@@ -37,7 +37,10 @@ pub const BLOCK: usize = 1024;
 
 /// The blocks of rows of a pass over `samples` samples.
 pub(crate) fn blocks(samples: usize) -> impl IndexedParallelIterator<Item = Range<usize>> {
-    (0..samples.div_ceil(BLOCK)).into_par_iter().map(move |b| b * BLOCK..((b + 1) * BLOCK).min(samples))
+    (0..samples.div_ceil(BLOCK)).into_par_iter().map(move |b| {
+        crate::interrupt::look();
+        b * BLOCK..((b + 1) * BLOCK).min(samples)
+    })
 }
 
 /// C or its transpose.

@@ -291,6 +291,7 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
             }
             None => {
                 for (i, sums) in rows.zip(out.chunks_exact_mut(n)) {
+                    crate::interrupt::look();
                     let (columns, values) = matrix.row(i);
                     for (&j, value) in columns.iter().zip(values) {
                         for (k, mass) in plan.row(j as usize).iter() {

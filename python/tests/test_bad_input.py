@@ -1,0 +1,212 @@
+"""Bad input: the exceptions and the words that scikit-learn users know."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from gromap import GromovClustering, GromovDR, load
+from sklearn.exceptions import NotFittedError
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 3))
+MAP = GromovDR(4, perplexity=8, random_state=0)
+CLUSTERS = GromovClustering(4, perplexity=8, random_state=0)
+BOTH = pytest.mark.parametrize("make", [GromovDR, GromovClustering])
+
+
+def small(make, size=4, **others):
+    return make(size, **{"perplexity": 8, "random_state": 0, **others})
+
+
+def with_entry(value):
+    return np.where((np.arange(40)[:, None] == 7) & (np.arange(3) == 1), value, X)
+
+
+SAMPLES = {
+    "NaN": (with_entry(np.nan), ValueError, "Input X contains NaN"),
+    "infinity": (with_entry(np.inf), ValueError, "Input X contains infinity"),
+    "text": (np.full((40, 3), "a"), ValueError, "could not convert string to float|dtype='numeric' is not compatible"),
+    "objects": (np.array([[{}, {}, {}]] * 40, dtype=object), TypeError, "argument must be .* string.* number"),
+    "objects with text": (np.array([["a", 1, 2]] * 40, dtype=object), ValueError, "could not convert string to float"),
+    "complex": (X + 1j, ValueError, "Complex data not supported"),
+    "ragged lists": ([[1.0, 2.0], [3.0]] * 20, ValueError, "inhomogeneous|sequence"),
+    "one dimension": (X[:, 0], ValueError, "Expected 2D array, got 1D array instead"),
+    "three dimensions": (X[:, :, None], ValueError, "dim 3"),
+    "no samples": (X[:0], ValueError, r"Found array with 0 sample\(s\)"),
+    "no features": (X[:, :0], ValueError, r"Found array with 0 feature\(s\)"),
+    "one sample": (X[:1], ValueError, r"Found array with 1 sample\(s\).* minimum of 2 is required"),
+    "sparse NaN": (sp.csr_array(with_entry(np.nan)), ValueError, "Input X contains NaN"),
+    "missing values of pandas": (pd.DataFrame(X).where(X < 1), ValueError, "Input X contains NaN"),
+    "all equal": (np.ones((40, 3)), ValueError, "all samples are equal"),
+    "nothing": (None, ValueError, "Expected 2D array"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples(make, name):
+    samples, kind, message = SAMPLES[name]
+    with pytest.raises(kind, match=message):
+        small(make).fit(samples)
+
+
+def test_more_prototypes_than_samples():
+    with pytest.raises(ValueError, match=r"n_samples=40 should be >= n_prototypes=41\."):
+        small(GromovDR, 41).fit(X)
+    with pytest.raises(ValueError, match=r"n_samples=40 should be >= n_clusters=41\."):
+        small(GromovClustering, 41).fit(X)
+
+
+@pytest.mark.parametrize("call", ["transform", "predict", "score", "save", "report", "get_feature_names_out"])
+def test_unfitted_use(call, tmp_path):
+    argument = {"save": [tmp_path / "a"], "report": [tmp_path / "a"], "get_feature_names_out": []}.get(call, [X])
+    with pytest.raises(NotFittedError, match="This GromovDR instance is not fitted yet"):
+        getattr(GromovDR(4), call)(*argument)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("call", ["transform", "predict", "score"])
+def test_another_number_of_features(call):
+    m = small(GromovDR).fit(X)
+    with pytest.raises(ValueError, match="X has 2 features, but GromovDR is expecting 3 features as input"):
+        getattr(m, call)(X[:, :2])
+
+
+@pytest.mark.parametrize("call", ["transform", "predict"])
+def test_new_samples_are_checked(call):
+    m = small(GromovDR).fit(X)
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        getattr(m, call)(with_entry(np.nan))
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        getattr(m, call)(X[0])
+    assert len(getattr(m, call)(X[:1])) == 1, "one new sample is enough"
+
+
+WEIGHTS = {
+    "length": (np.ones(39), r"sample_weight.shape == \(39,\), expected \(40,\)"),
+    "dimensions": (np.ones((40, 2)), "Sample weights must be 1D array or scalar"),
+    "negative": (np.r_[np.ones(39), -1], "Negative values in data passed to `sample_weight`"),
+    "NaN": (np.r_[np.ones(39), np.nan], "Input sample_weight contains NaN"),
+    "zero": (np.zeros(40), "zero"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_weights(make, name):
+    weights, message = WEIGHTS[name]
+    with pytest.raises(ValueError, match=message):
+        small(make).fit(X, sample_weight=weights)
+
+
+PARAMETERS = {
+    "n_init of 0": ({"n_init": 0}, ValueError, "n_init == 0, must be >= 1"),
+    "n_init a float": ({"n_init": 1.5}, TypeError, "n_init must be an instance of .*int"),
+    "max_iter": ({"max_iter": -1}, ValueError, "max_iter == -1, must be >= 0"),
+    "tol": ({"tol": -1.0}, ValueError, "tol == -1.0, must be >= 0"),
+    "tol as text": ({"tol": "small"}, TypeError, "tol must be an instance of"),
+    "method": ({"method": "tsn"}, ValueError, 'unknown method "tsn"; it must be one of pca'),
+    "perplexity": ({"perplexity": 40}, ValueError, "perplexity is 40; it must be at least 1 and less than 39"),
+    "perplexity as text": ({"perplexity": "high"}, ValueError, "could not convert"),
+    "no perplexity": ({"perplexity": []}, ValueError, "perplexities is 0"),
+    "n_neighbors": ({"n_neighbors": 0}, ValueError, "n_neighbors == 0, must be >= 1"),
+    "loss": ({"loss": "l1"}, ValueError, "loss is 'l1'; it must be 'square', 'kl' or 'bce'"),
+    "init": ({"init": "best"}, ValueError, "init is 'best'"),
+    "labels of init": ({"init": np.zeros(40)}, ValueError, "integers"),
+    "length of init": ({"init": np.zeros(39, dtype=int)}, ValueError, "expected 40, found 39"),
+    "solver": ({"solver": "sinkhorn"}, ValueError, "solver is 'sinkhorn'"),
+    "pca": ({"pca": 4}, ValueError, "components is 4; it must be from 1 to 3"),
+    "scale": ({"scale": "robust"}, ValueError, "scale is 'robust'"),
+    "precomputed": ({"precomputed": "distance"}, ValueError, "precomputed is 'distance'"),
+    "random_state": ({"random_state": "dice"}, ValueError, "'dice' cannot be used to seed"),
+    "negative random_state": ({"random_state": -1}, ValueError, "-1 cannot be used to seed"),
+    "n_jobs": ({"n_jobs": 0}, ValueError, "n_jobs == 0"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters(make, name):
+    parameters, kind, message = PARAMETERS[name]
+    estimator = small(make, **parameters)  # nothing is checked before fit
+    with pytest.raises(kind, match=message):
+        estimator.fit(X)
+
+
+OWN = {
+    "n_prototypes": (GromovDR(0), ValueError, "n_prototypes == 0, must be >= 1"),
+    "n_prototypes as text": (GromovDR("many"), TypeError, "n_prototypes must be an instance of .*int"),
+    "n_components": (small(GromovDR, n_components=0), ValueError, "n_components == 0, must be >= 1"),
+    "alpha": (small(GromovDR, alpha=1.1), ValueError, "alpha == 1.1, must be <= 1"),
+    "alpha_scale": (small(GromovDR, alpha_scale="log"), ValueError, "alpha_scale is 'log'"),
+    "kernel": (small(GromovDR, method="kernel-pca", kernel="wave"), ValueError, "kernel is 'wave'"),
+    "gamma": (small(GromovDR, method="kernel-pca", gamma=-1.0), ValueError, "gamma is -1"),
+    "n_clusters": (GromovClustering(0), ValueError, "n_clusters == 0, must be >= 1"),
+    "target": (small(GromovClustering, target="tree"), ValueError, "target is 'tree'"),
+    "target_scale": (small(GromovClustering, target_scale="log"), ValueError, "target_scale is 'log'"),
+    "weights": (small(GromovClustering, weights="uniform"), ValueError, "weights is 'uniform'"),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_parameters_of_one_estimator(name):
+    estimator, kind, message = OWN[name]
+    with pytest.raises(kind, match=message):
+        estimator.fit(X)
+
+
+SIMILARITIES = {
+    "not square": (X, "must be square, not 40 x 3"),
+    "sparse, not square": (sp.csr_array(X), "must be square, not 40 x 3"),
+    "negative entries": (X @ X.T, "kl loss needs"),
+    "NaN": (np.full((40, 40), np.nan), "Input X contains NaN"),
+    "three factors": ((X, X, X), "tuple of 3"),
+    "too small": (np.ones((3, 3)), "n_samples=3 should be >= n_(prototypes|clusters)=4"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", SIMILARITIES)
+def test_similarities(make, name):
+    similarity, message = SIMILARITIES[name]
+    with pytest.raises(ValueError, match=message):
+        small(make, precomputed="similarity").fit(similarity)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ([], "ascending, at least one"),
+        ([4, 3], "ascending"),
+        ([3, 41], "n_samples=40 should be"),
+        ([2.5], "2.5 is not"),
+    ],
+)
+def test_paths(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        small(GromovDR).path(X, sizes)
+
+
+def test_labels_of_a_map_with_a_prototype_for_every_sample():
+    m = GromovDR(None, method="pca").fit(X)
+    assert not hasattr(m, "predict") and m.transform(X).shape == (40, 2)
+    same = GromovDR(40, method="pca").fit(X)
+    with pytest.raises(ValueError, match="have places .transform., not labels"):
+        same.predict(X)
+
+
+def test_files(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nothing.gromap")
+    (tmp_path / "text.gromap").write_text("no model")
+    with pytest.raises(ValueError, match="damaged"):
+        load(tmp_path / "text.gromap")
+
+
+@BOTH
+def test_a_failed_fit_leaves_a_fitted_estimator_as_it_was(make):
+    m = small(make).fit(X)
+    before = m.labels_.copy()
+    with pytest.raises(ValueError, match="NaN"):
+        m.fit(with_entry(np.nan))
+    np.testing.assert_array_equal(m.labels_, before)

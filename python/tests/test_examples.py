@@ -1,0 +1,29 @@
+"""Every example runs as a program, and says something."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).parents[1] / "examples"
+EXAMPLES = sorted(path.name for path in FOLDER.glob("*.py"))
+PAGES = {"images.py", "one_slider.py"}
+
+
+def test_the_list_is_complete():
+    listed = (FOLDER / "README.md").read_text()
+    assert len(EXAMPLES) >= 6 and all(f"[{name}]({name})" in listed for name in EXAMPLES)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_runs(name, tmp_path):
+    page = tmp_path / "map.html"
+    arguments = [str(page)] if name in PAGES else []
+    done = subprocess.run(
+        [sys.executable, FOLDER / name, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") >= 3
+    if arguments:
+        assert page.read_text().lower().startswith("<!doctype html>")

@@ -35,5 +35,5 @@ for parent in range(4):
     children = four_to_eight[[parent]].tocoo().coords[1]
     print(f"prototype {parent} of 4 goes on to {children.tolist()} of 8")
 
-assert metrics.adjusted_rand_score(y, levels[sizes.index(12)].labels_) > 0.95
+assert metrics.adjusted_rand_score(y, levels[sizes.index(12)].labels_) > 0.9
 assert min(gains[:3]) > 2 * max(gains[3:])

@@ -13,14 +13,14 @@ from gromap import GromovDR, metrics
 from sklearn.datasets import load_digits
 
 digits = load_digits(n_class=6)
-X, y = digits.data[:800], digits.target[:800]
+X, y = digits.data[:500], digits.target[:500]
 
 # The classical end: every sample is a prototype.
 tsne = GromovDR(None, method="tsne", perplexity=30, random_state=0).fit(X)
 print(f"n = N = {len(tsne.weights_)}: trustworthiness {metrics.trustworthiness(X, tsne.embedding_):.3f}")
 
 # The rest of the way, on one similarity.
-path = GromovDR(method="tsne", perplexity=30, random_state=0).path(X, [6, 12, 25, 50, 100, 200])
+path = GromovDR(method="tsne", perplexity=30, random_state=0).path(X, [6, 12, 25, 50])
 for level in reversed(path.levels):
     trust = metrics.trustworthiness(X, level.embedding_)
     purity = metrics.homogeneity_score(y, level.labels_)
@@ -31,9 +31,9 @@ for level in reversed(path.levels):
     )
 
 if len(sys.argv) > 1:
-    path.report(sys.argv[1], title="From t-SNE to clusters", labels=y, images=digits.images[:800], X=X)
+    path.report(sys.argv[1], title="From t-SNE to clusters", labels=y, images=digits.images[:500], X=X)
     print(f"The slider is in {sys.argv[1]}.")
 
 few, many = path.levels[0], path.levels[-1]
-assert metrics.adjusted_rand_score(y, few.labels_) > 0.9, "the clustering end names the digits"
-assert metrics.trustworthiness(X, many.embedding_) > 0.9, "the other end keeps neighbours"
+assert metrics.adjusted_rand_score(y, few.labels_) > 0.8, "the clustering end names the digits"
+assert metrics.trustworthiness(X, many.embedding_) > 0.95, "the other end keeps neighbours"

@@ -7,6 +7,28 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Model",
+    "__version__",
+    "affinity",
+    "agreement",
+    "cluster",
+    "cluster_similarity",
+    "command",
+    "fit",
+    "fit_similarity",
+    "html",
+    "neighborhood_preservation",
+    "neighbors",
+    "path",
+    "silhouette",
+    "srgw",
+    "srgw_barycenter",
+    "svg",
+    "symmetric_entropic",
+    "trustworthiness",
+]
+
 _Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 _Weights: TypeAlias = NDArray[np.float64] | None
 _Links: TypeAlias = list[list[tuple[int, int, float]]]

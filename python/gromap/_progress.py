@@ -22,7 +22,7 @@ except ImportError:  # scikit-learn before 1.9
 
 __all__ = ["CallbackSupportMixin", "Progress", "Watch", "with_callbacks"]
 
-STAGES = ("prepare", "affinity", "start", "fit")
+STAGES = ("prepare", "neighbors", "affinity", "start", "fit")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Progress:
     Attributes
     ----------
     stage : str
-        "prepare", "affinity", "start" or "fit".
+        "prepare", "neighbors", "affinity", "start" or "fit".
     round : int or None
         Rounds of the descent done so far; None before the first.
     loss : float or None

@@ -68,7 +68,8 @@ def _images(images):
         raise ValueError(f"images must have shape (n_samples, height, width[, channels]), not {images.shape}")
     if images.dtype != np.uint8:
         low, high = images.min(initial=0), images.max(initial=0)
-        images = np.round((images - low) * (255.0 / max(high - low, np.finfo(float).tiny))).astype(np.uint8)
+        spread = float(high) - float(low)
+        images = np.round((images - low) * (255.0 / spread if spread > 0 else 0.0)).astype(np.uint8)
     height, width = images.shape[1:3]
     channels = images.shape[3] if images.ndim == 4 else 1
     return width, height, channels, np.ascontiguousarray(images).ravel()

@@ -1,17 +1,13 @@
 """What the README and the guides show must run as it stands."""
 
 import pathlib
-import re
 
 import pytest
+from run_snippets import snippets
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = {name: (ROOT / name).read_text() for name in ("README.md", "docs/coming-from.md")}
-SNIPPETS = {
-    f"{name} {number}": snippet
-    for name, page in PAGES.items()
-    for number, snippet in enumerate(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
-}
+PAGES = ["README.md", "docs/coming-from.md"]
+SNIPPETS = {f"{name} {number}": snippet for name in PAGES for number, snippet in enumerate(snippets(ROOT / name))}
 
 
 @pytest.mark.parametrize("name", PAGES)

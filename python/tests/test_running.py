@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 from gromap import GromovClustering, GromovDR, Progress, affinity, srgw_barycenter
-from gromap._progress import Bar
+from gromap._progress import STAGES, Bar
 
 RNG = np.random.default_rng(0)
 X = np.concatenate([RNG.normal(center, 1.0, (150, 8)) for center in (0.0, 3.0, 6.0)])
@@ -140,6 +140,10 @@ def test_other_threads_run_during_a_fit():
 def test_no_thread_is_left(call):
     before = threads()
     call()
+    # The operating system takes a moment to forget a thread that has ended.
+    over = time.perf_counter() + 1.0
+    while threads() > before and time.perf_counter() < over:
+        time.sleep(0.001)
     assert threads() == before
 
 
@@ -173,8 +177,8 @@ def test_a_callback_is_told_of_stages_and_rounds_on_the_calling_thread(kind):
 
     m = kind(6, init="random", callback=listen, **SMALL).fit(X)
     assert all(isinstance(progress, Progress) for progress in told) and where == {threading.get_ident()}
-    stages = [progress.stage for progress in told if progress.round is None]
-    assert stages == ["prepare", "affinity", "start", "fit"]
+    stages = list(dict.fromkeys(progress.stage for progress in told))
+    assert stages == [stage for stage in STAGES if stage in stages] and {*STAGES} - {*stages} <= {"neighbors"}
     rounds = [(progress.round, progress.loss) for progress in told if progress.round is not None]
     assert rounds == list(enumerate(m.loss_curve_))
     assert all(a.seconds <= b.seconds for a, b in zip(told[:-1], told[1:], strict=True))
@@ -207,7 +211,7 @@ def test_what_a_callback_raises_is_raised():
 def test_a_path_is_watched_too():
     told = []
     GromovDR(callback=told.append, **SMALL).path(X, [3, 6])
-    assert [p.stage for p in told if p.round is None] == ["prepare", "affinity", "start", "fit", "start", "fit"]
+    assert [p.stage for p in told if p.round is None][-4:] == ["start", "fit", "start", "fit"]
 
 
 class Terminal(io.StringIO):
@@ -230,6 +234,7 @@ def test_the_bar_of_a_terminal_is_one_line(monkeypatch):
 
 def test_a_log_gets_a_line_for_every_stage(monkeypatch):
     lines = shown(io.StringIO(), monkeypatch=monkeypatch).splitlines()
+    lines = [line for line in lines if "neighbors" not in line]
     assert [line.split(",")[0] for line in lines] == [
         f"gromap: {s}" for s in ("prepare", "affinity", "start", "fit", "done")
     ]

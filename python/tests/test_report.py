@@ -1,0 +1,78 @@
+"""Pages that the package writes: whole, safe, and with what they were given."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from gromap import GromovDR
+from sklearn.datasets import load_digits
+
+DIGITS = load_digits()
+X, Y, IMAGES = DIGITS.data[:200], DIGITS.target[:200], DIGITS.images[:200]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return GromovDR(6, perplexity=10, random_state=0).fit(X)
+
+
+def text_of(path):
+    return path.read_text(encoding="utf-8")
+
+
+def test_a_page_needs_no_network_and_is_the_same_every_time(fitted, tmp_path):
+    for name in ("a.html", "b.html"):
+        fitted.report(tmp_path / name)
+    page = text_of(tmp_path / "a.html")
+    assert page.lower().startswith("<!doctype html>") and page == text_of(tmp_path / "b.html")
+    assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", page)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.html", "b.html"]
+
+
+def test_everything_known_of_the_samples_is_taken(fitted, tmp_path):
+    plain, full = tmp_path / "plain.html", tmp_path / "full.html"
+    fitted.report(plain)
+    columns = pd.DataFrame({"ink": X.sum(axis=1), "kind": np.where(Y % 2, "odd", "even")})
+    ids = [f"digit {i}" for i in range(200)]
+    fitted.report(full, title="Digits & <more>", labels=Y, images=IMAGES, columns=columns, ids=ids, X=X)
+    assert len(text_of(full)) > len(text_of(plain)) + 1000
+    assert "Digits &amp; &lt;more&gt;" in text_of(full) and "<more>" not in text_of(full)
+
+
+@pytest.mark.parametrize(
+    ("kind", "make"),
+    [
+        ("bytes", lambda: np.zeros((200, 8, 8), dtype=np.uint8)),
+        ("colours", lambda: np.zeros((200, 8, 8, 3), dtype=np.uint8)),
+        ("floats", lambda: IMAGES / 16),
+        ("all equal", lambda: np.ones((200, 8, 8))),
+    ],
+)
+def test_pictures_come_in_any_numbers(fitted, tmp_path, kind, make):
+    fitted.report(tmp_path / "a.html", images=make())
+    assert (tmp_path / "a.html").stat().st_size > 1000
+
+
+def test_a_path_is_one_page(tmp_path):
+    path = GromovDR(perplexity=10, random_state=0).path(X, [3, 6])
+    path.report(tmp_path / "path.html", labels=Y)
+    path.levels[1].report(tmp_path / "level.html", labels=Y)
+    assert len(text_of(tmp_path / "path.html")) > len(text_of(tmp_path / "level.html"))
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ({"labels": Y[:5]}, "expected 200, found 5"),
+        ({"ids": ["a"]}, "number of ids: expected 200, found 1"),
+        ({"columns": {"ink": [1.0, 2.0]}}, 'column "ink": expected 200, found 2'),
+        ({"images": X}, "images must have shape"),
+        ({"images": np.zeros((200, 8, 8, 2))}, "channels"),
+        ({"X": X[:7]}, "rows of the samples: expected 200, found 7"),
+    ],
+)
+def test_what_does_not_fit_is_named_and_nothing_is_written(fitted, tmp_path, about, message):
+    with pytest.raises(ValueError, match=message):
+        fitted.report(tmp_path / "a.html", **about)
+    assert not list(tmp_path.iterdir())

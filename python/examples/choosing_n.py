@@ -1,8 +1,8 @@
 """How many prototypes? One path over n, and what each level gains.
 
-`path` fits several n on one similarity, which is the expensive part, and turns each map onto the one before. The loss falls
-with n, as that of any clustering does; where it stops falling fast, more prototypes only cut groups into pieces. What the
-pieces are is in the lineage: how much of each prototype goes on to which of the next level.
+`path` fits several n on one similarity, which is the expensive part, and turns each map onto the one before. The loss
+falls with n, as that of any clustering does; where it stops falling fast, more prototypes only cut groups into
+pieces. What the pieces are is in the lineage: how much of each prototype goes on to which of the next level.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """A graph, given as a CSR matrix: there are no features, only who knows whom.
 
-600 people in four groups know many of their own group and few of the others. The two middle groups know each other better
-than the rest, which a list of clusters cannot say and a map can.
+600 people in four groups know many of their own group and few of the others. The two middle groups know each other
+better than the rest, which a list of clusters cannot say and a map can.
 """
 
 import numpy as np

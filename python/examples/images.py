@@ -1,8 +1,8 @@
 """A map of handwritten digits.
 
-1,797 pictures of 8 x 8 pixels become 40 prototypes. Each has a place in the plane, a weight, and a mean picture; samples
-of one digit share few prototypes, and prototypes of one digit lie side by side. Nothing below tells the map which picture
-shows which digit: the labels only score it.
+1,797 pictures of 8 x 8 pixels become 40 prototypes. Each has a place in the plane, a weight, and a mean picture;
+samples of one digit share few prototypes, and prototypes of one digit lie side by side. Nothing below tells the map
+which picture shows which digit: the labels only score it.
 
 Usage: python images.py [map.html]
 """

@@ -1,7 +1,8 @@
 """Out of sample: a map as one step of a pipeline, kept in a file.
 
-The map is fitted to training digits alone. New digits are placed one by one, by the same rule that placed the training
-samples, with the prototypes frozen; a classifier on their places scores how much of the digit the map has kept.
+The map is fitted to training digits alone. New digits are placed one by one, by the same rule that placed the
+training samples, with the prototypes frozen; a classifier on their places scores how much of the digit the map has
+kept.
 """
 
 import tempfile

@@ -1,8 +1,8 @@
 """From t-SNE to clusters in one slider.
 
-t-SNE shows every sample and names no groups; k-means names groups and shows nothing. Here both are ends of one number: with
-a prototype for every sample the method is t-SNE, with ten it is a clustering that has places, and everything between is a
-map with fewer and fewer points. The page has the slider.
+t-SNE shows every sample and names no groups; k-means names groups and shows nothing. Here both are ends of one
+number: with a prototype for every sample the method is t-SNE, with ten it is a clustering that has places, and
+everything between is a map with fewer and fewer points. The page has the slider.
 
 Usage: python one_slider.py [map.html]
 """

@@ -1,8 +1,8 @@
 """Counts of genes, as single-cell data come: sparse, skewed, of very different totals.
 
-Six simulated cell types, 2,000 cells, 1,000 genes, a few marker genes for each type. The usual steps (share of the cell's
-total, logarithm) come first; the map then takes the matrix as it is. A prototype is a small group of like cells, what
-others call a metacell, and the genes that stand out in it say which type it is.
+Six simulated cell types, 2,000 cells, 1,000 genes, a few marker genes for each type. The usual steps (share of the
+cell's total, logarithm) come first; the map then takes the matrix as it is. A prototype is a small group of like
+cells, what others call a metacell, and the genes that stand out in it say which type it is.
 """
 
 import numpy as np

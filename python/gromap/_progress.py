@@ -1,4 +1,4 @@
-"""How a fit tells how far it is: a bar for people, ``callback=`` for programs, scikit-learn's callbacks where it has them.
+"""How a fit tells how far it is: a bar for people, ``callback=`` for programs, scikit-learn's own callbacks.
 
 The core calls :class:`Watch` on the thread that called ``fit``, at the start of every stage and after every round.
 """

@@ -1,4 +1,7 @@
-"""Runs the Python of a page as it stands: python run_snippets.py PAGE. Needs nothing but what the page itself imports."""
+"""Runs the Python of a page as it stands: python run_snippets.py PAGE.
+
+Needs nothing but what the page itself imports.
+"""
 
 import pathlib
 import re

@@ -2,10 +2,8 @@
 
 import io
 import os
-import signal
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 

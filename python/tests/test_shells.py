@@ -1,0 +1,88 @@
+"""One method, several shells: the same file and seed give the same loss and labels in Python and in the command."""
+
+import json
+import subprocess
+import sys
+
+import gromap
+import numpy as np
+import pytest
+from gromap import GromovClustering, GromovDR
+from sklearn.datasets import load_digits
+
+X = load_digits().data[:400]
+
+
+def command(*arguments, folder):
+    """The command of the package, which is the binary's."""
+    call = [sys.executable, "-c", "from gromap._command import main; main()", *arguments]
+    return subprocess.run(call, capture_output=True, text=True, timeout=120, check=False, cwd=folder)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shells")
+    if " fit " not in command("--help", folder=folder).stdout:
+        pytest.skip("this command does not fit yet")
+    np.save(folder / "double.npy", X)
+    np.save(folder / "single.npy", X.astype(np.float32))
+    return folder
+
+
+def fitted(folder, *arguments):
+    done = command("fit", *arguments, "--json", "-o", "m.gromap", "--force", folder=folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), gromap.load(folder / "m.gromap")
+
+
+FITS = {
+    "defaults": (["double.npy", "--prototypes", "20"], {"n_prototypes": 20}),
+    "seed": (
+        ["double.npy", "--prototypes", "20", "--init", "random", "--seed", "7"],
+        {"n_prototypes": 20, "init": "random", "random_state": 7},
+    ),
+    "perplexity": (["double.npy", "--prototypes", "15", "--perplexity", "12"], {"n_prototypes": 15, "perplexity": 12}),
+    "umap": (["double.npy", "--prototypes", "10", "--method", "umap"], {"n_prototypes": 10, "method": "umap"}),
+    "pca": (["double.npy", "--prototypes", "10", "--method", "pca"], {"n_prototypes": 10, "method": "pca"}),
+    "starts": (
+        ["double.npy", "--prototypes", "8", "--n-init", "3", "--threads", "1"],
+        {"n_prototypes": 8, "n_init": 3, "n_jobs": 2},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_the_command_and_the_estimator_fit_the_same_map(name, folder):
+    arguments, parameters = FITS[name]
+    told, read = fitted(folder, *arguments, "--precision", "f64")
+    m = GromovDR(**{"random_state": 0, **parameters}).fit(X)
+    assert told["loss"] == m.loss_ == read.loss_
+    assert told["loss_history"] == m.loss_curve_.tolist()
+    assert (told["n_used"], told["stop_reason"]) == (len(m.weights_), m.stop_reason_)
+    np.testing.assert_array_equal(read.labels_, m.labels_)
+    np.testing.assert_array_equal(read.prototypes_, m.prototypes_)
+    np.testing.assert_array_equal(read.transform(X[:20] + 0.5), m.transform(X[:20] + 0.5))
+
+
+def test_single_precision_too(folder):
+    told, read = fitted(folder, "single.npy", "--prototypes", "20", "--precision", "f32")
+    m = GromovDR(20, random_state=0).fit(X.astype(np.float32))
+    assert told["loss"] == m.loss_
+    np.testing.assert_array_equal(read.labels_, m.labels_)
+
+
+def test_clusters_too(folder):
+    done = command(
+        "cluster", "double.npy", "--clusters", "10", "--precision", "f64", "--json", "-o", "labels.csv", folder=folder
+    )
+    assert done.returncode == 0, done.stderr
+    m = GromovClustering(10, random_state=0).fit(X)
+    assert json.loads(done.stdout)["loss"] == m.loss_
+
+
+def test_the_command_reads_what_python_wrote(folder):
+    m = GromovDR(12, random_state=0).fit(X)
+    m.save(folder / "python.gromap")
+    done = command("info", "python.gromap", "--json", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert m.method in done.stdout

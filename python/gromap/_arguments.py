@@ -13,6 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 
 
+_MOST_THREADS = 256
+
+
 class Input:
     """A similarity and what comes with it, as the bindings read them."""
 
@@ -53,15 +56,15 @@ def similarity_of(C):
     return samples(C, "C")
 
 
-def plan_of(plan):
+def plan_of(plan, name="plan"):
     if sp.issparse(plan):
         plan = plan.toarray()
     plan = np.asarray(plan)
     if plan.ndim == 1:
         if not np.issubdtype(plan.dtype, np.integer) or plan.min(initial=0) < 0:
-            raise ValueError("a plan given as labels must hold integers from 0")
+            raise ValueError(f"{name} given as labels must hold integers from 0")
         return plan.astype(np.uint32)
-    return matrix(plan, "plan", np.float64)
+    return matrix(plan, name, np.float64)
 
 
 def floating(array, name):
@@ -124,7 +127,9 @@ def threads(n_jobs):
         return min(cores, int(share)) if share.isdecimal() and int(share) > 0 else cores
     if not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise ValueError(f"n_jobs == {n_jobs!r}, must be a positive or negative int, or None")
-    return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
+    # More threads than this would only wait for each other, and the result does not depend on them.
+    most = max(cores, _MOST_THREADS)
+    return min(int(n_jobs), most) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
 
 def csr(parts, columns):

@@ -131,6 +131,7 @@ class GromovClustering(Estimator):
         self
         """
         clusters = check_scalar(self.n_clusters, "n_clusters", Integral, min_val=1)
+        self._check_words("target", "target_scale", "weights")
         if self.weights != "learned":
             raise ValueError(f"weights is {self.weights!r}; it must be 'learned'")
         parameters = self._parameters(n_prototypes=clusters, kernel=_NO_KERNEL, **_NO_MAP)

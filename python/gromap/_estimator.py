@@ -31,8 +31,12 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         check_scalar(self.n_init, "n_init", Integral, min_val=1)
         check_scalar(self.max_iter, "max_iter", Integral, min_val=0)
         check_scalar(self.tol, "tol", Real, min_val=0)
+        self._check_words("method", "solver")
+        self._check_words("loss", "scale", optional=True)
         if self.n_neighbors is not None:
             check_scalar(self.n_neighbors, "n_neighbors", Integral, min_val=1)
+        if self.pca is not None and not isinstance(self.pca, str):
+            check_scalar(self.pca, "pca", Integral, min_val=1)
         perplexity = np.atleast_1d(np.asarray(self.perplexity, dtype=np.float64))
         settings = given.Settings(self.solver, None, self.max_iter, self.tol, self.random_state)
         return SimpleNamespace(
@@ -40,13 +44,20 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             perplexity=perplexity.ravel().tolist(),
             n_neighbors=self.n_neighbors,
             loss=self.loss,
-            init=self.init if isinstance(self.init, str) else given.plan_of(self.init),
+            init=self.init if isinstance(self.init, str) else given.plan_of(self.init, "init"),
             n_init=self.n_init,
             pca="none" if self.pca is None else self.pca,
             scale="none" if self.scale is None else self.scale,
             settings=settings,
             **others,
         )
+
+    def _check_words(self, *names, optional=False):
+        """Refuses what is no text; which words there are, the core says."""
+        for name in names:
+            value = getattr(self, name)
+            if not (optional and value is None):
+                check_scalar(value, name, str)
 
     @property
     def _is_precomputed(self):
@@ -114,15 +125,16 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.n_iter_ = max(rounds, min(1, self.max_iter))
         self.warnings_ = found["warnings"]
 
-    def _warn(self):
+    def _warn(self, frames=_USER):
+        """`frames` up from here is whoever called."""
         for message in self.warnings_:
-            warnings.warn(message, stacklevel=_USER)
+            warnings.warn(message, stacklevel=frames)
         if self.stop_reason_ == "max_rounds":
             warnings.warn(
                 f"{type(self).__name__} did not converge in max_iter={self.max_iter} rounds; more of them, or a larger "
                 f"tol than {self.tol}, would let it",
                 ConvergenceWarning,
-                stacklevel=_USER,
+                stacklevel=frames,
             )
 
     def __sklearn_tags__(self):

@@ -225,13 +225,13 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self
         """
         parameters = self._map_parameters()
-        X, weights, self._dtype = self._input(X, sample_weight, self.n_prototypes, "n_prototypes")
+        X, weights, dtype = self._input(X, sample_weight, self.n_prototypes, "n_prototypes")
         with self._running(self._callbacks(X, weights)) as running:
             if self._is_precomputed:
-                self._model = _core.fit_similarity(parameters, given.Input(X, weights), running)
+                model = _core.fit_similarity(parameters, given.Input(X, weights), running)
             else:
-                self._model = _core.fit(parameters, X, weights, running)
-        self._read_model()
+                model = _core.fit(parameters, X, weights, running)
+        self._read_model(model, dtype)
         self._warn()
         return self
 
@@ -346,6 +346,8 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         with self._running() as running:
             models, links = _core.path(parameters, X, (sizes, bool(warm)), weights, running)
         levels = [self._level(size, model, dtype) for size, model in zip(sizes, models, strict=True)]
+        for level in levels:
+            level._warn(frames=3)
         shapes = [tuple(len(level.weights_) for level in pair) for pair in zip(levels[:-1], levels[1:], strict=True)]
         return Path(levels, [_matrix(triples, shape) for triples, shape in zip(links, shapes, strict=True)])
 
@@ -402,6 +404,11 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             check_scalar(self.n_prototypes, "n_prototypes", Integral, min_val=1)
         check_scalar(self.n_components, "n_components", Integral, min_val=1)
         check_scalar(self.alpha, "alpha", Real, min_val=0, max_val=1)
+        self._check_words("alpha_scale", "normalization", "kernel")
+        check_scalar(self.coef0, "coef0", Real)
+        check_scalar(self.degree, "degree", Integral, min_val=0)
+        if self.gamma is not None:
+            check_scalar(self.gamma, "gamma", Real)
         return self._parameters(
             n_prototypes=self.n_prototypes,
             n_components=self.n_components,
@@ -420,16 +427,16 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(level, name, getattr(self, name))
-        level._model, level._dtype = model, dtype
-        level._read_model()
+        level._read_model(model, dtype)
         return level
 
-    def _read_model(self):
+    def _read_model(self, model, dtype):
         """The fitted values that users see, in the precision of the samples."""
-        found = self._model.results()
+        self._model, self._dtype = model, dtype
+        found = model.results()
 
         def in_precision(array):
-            return None if array is None else array.astype(self._dtype, copy=False)
+            return None if array is None else array.astype(dtype, copy=False)
 
         self.prototypes_ = in_precision(found["prototypes"])
         self.weights_ = found["weights"]
@@ -456,11 +463,9 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return {**kept, "_model": self._model.to_bytes()}
 
     def __setstate__(self, state):
-        if "_model" in state:
-            state = {**state, "_model": _core.Model.from_bytes(state["_model"])}
         super().__setstate__(state)
         if "_model" in state:
-            self._read_model()
+            self._read_model(_core.Model.from_bytes(state["_model"]), state["_dtype"])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -510,8 +515,7 @@ def load(path):
     data = FilePath(path).read_bytes()
     model = _core.Model.from_bytes(data)
     estimator = GromovDR(**_model_file.parameters_of(data))
-    estimator._model, estimator._dtype = model, np.dtype(np.float64)
-    estimator._read_model()
+    estimator._read_model(model, np.dtype(np.float64))
     if estimator.prototype_features_ is not None:
         estimator.n_features_in_ = estimator.prototype_features_.shape[1]
     return estimator

@@ -121,6 +121,17 @@ PARAMETERS = {
     "random_state": ({"random_state": "dice"}, ValueError, "'dice' cannot be used to seed"),
     "negative random_state": ({"random_state": -1}, ValueError, "-1 cannot be used to seed"),
     "n_jobs": ({"n_jobs": 0}, ValueError, "n_jobs == 0"),
+    "n_jobs a float": ({"n_jobs": 1.5}, ValueError, "n_jobs == 1.5"),
+    "no method": ({"method": None}, TypeError, "method must be an instance of str, not NoneType"),
+    "no solver": ({"solver": None}, TypeError, "solver must be an instance of str, not NoneType"),
+    "loss a number": ({"loss": 3}, TypeError, "loss must be an instance of str, not int"),
+    "scale a number": ({"scale": 3}, TypeError, "scale must be an instance of str, not int"),
+    "negative pca": ({"pca": -1}, ValueError, "pca == -1, must be >= 1"),
+    "pca a float": ({"pca": 2.5}, TypeError, "pca must be an instance of int, not float"),
+    "pca a word": ({"pca": "fifty"}, ValueError, "pca is 'fifty'"),
+    "no init": ({"init": None}, ValueError, "init must hold real numbers"),
+    "NaN perplexity": ({"perplexity": np.nan}, ValueError, "perplexity is NaN"),
+    "random_state a float": ({"random_state": 1.5}, ValueError, "1.5 cannot be used to seed"),
 }
 
 
@@ -140,6 +151,10 @@ OWN = {
     "alpha": (small(GromovDR, alpha=1.1), ValueError, "alpha == 1.1, must be <= 1"),
     "alpha_scale": (small(GromovDR, alpha_scale="log"), ValueError, "alpha_scale is 'log'"),
     "kernel": (small(GromovDR, method="kernel-pca", kernel="wave"), ValueError, "kernel is 'wave'"),
+    "gamma a word": (small(GromovDR, gamma="auto"), TypeError, "gamma must be an instance of float, not str"),
+    "degree": (small(GromovDR, degree=-1), ValueError, "degree == -1, must be >= 0"),
+    "no kernel": (small(GromovDR, kernel=None), TypeError, "kernel must be an instance of str"),
+    "no normalization": (small(GromovDR, normalization=None), TypeError, "normalization must be an instance of str"),
     "gamma": (small(GromovDR, method="kernel-pca", gamma=-1.0), ValueError, "gamma is -1"),
     "n_clusters": (GromovClustering(0), ValueError, "n_clusters == 0, must be >= 1"),
     "target": (small(GromovClustering, target="tree"), ValueError, "target is 'tree'"),

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from gromap import GromovClustering, GromovDR, Progress, affinity, srgw_barycenter
 from gromap._progress import STAGES, Bar
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 RNG = np.random.default_rng(0)
 X = np.concatenate([RNG.normal(center, 1.0, (150, 8)) for center in (0.0, 3.0, 6.0)])
@@ -302,3 +304,13 @@ def test_scikit_learns_callbacks_see_rounds(kind):
     assert [call[2] for call in recorder.calls if call[:2] == ("end", "round")] == list(range(rounds))
     stopped = kind(6, init="random", tol=0.0, **SMALL).set_callbacks(Recorder(stop_after=2)).fit(X)
     assert stopped.stop_reason_ == "interrupted" and stopped.n_iter_ == 2
+
+
+def test_scikit_learns_callbacks_reach_a_map_in_a_pipeline():
+    pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks")
+    recorder = Recorder()
+    recorder.max_propagation_depth = None
+    pipeline = make_pipeline(StandardScaler(), GromovDR(6, init="random", **SMALL)).set_callbacks(recorder).fit(X)
+    rounds = [call for call in recorder.calls if call[:2] == ("end", "round")]
+    assert len(rounds) == len(pipeline[-1].loss_curve_) - 1
+    assert recorder.calls.count("setup") == recorder.calls.count("teardown") == 1

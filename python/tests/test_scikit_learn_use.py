@@ -249,7 +249,7 @@ def test_weights_may_be_any_vector_and_scale(fitted):
     np.testing.assert_array_equal(clusters.fit_predict(DIGITS, sample_weight=weights), clusters.labels_)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, -1, -9, 10**7])
 def test_the_number_of_threads_changes_no_bit(n_jobs, fitted):
     m = GromovDR(8, n_jobs=n_jobs, **SMALL).fit(DIGITS)
     assert m._model.to_bytes() == fitted._model.to_bytes()

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 
-_MOST_THREADS = 256
+_MOST_THREADS = 64
 
 
 class Input:

@@ -1,6 +1,8 @@
 """One method, several shells: the same file and seed give the same loss and labels in Python and in the command."""
 
+import gzip
 import json
+import pathlib
 import subprocess
 import sys
 
@@ -17,6 +19,22 @@ def command(*arguments, folder):
     """The command of the package, which is the binary's."""
     call = [sys.executable, "-c", "from gromap._command import main; main()", *arguments]
     return subprocess.run(call, capture_output=True, text=True, timeout=120, check=False, cwd=folder)
+
+
+DEMO = pathlib.Path(__file__).parents[2] / "crates/gromap-cli/data/fashion-mnist-2000.gz"
+
+
+def test_the_demo_in_rust_is_a_fit_in_python(tmp_path):
+    """The demo calls the crate with its defaults: what they are there, they are here."""
+    done = command("demo", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    pixels = np.frombuffer(gzip.decompress(DEMO.read_bytes()), dtype=np.uint8)[: 2000 * 784].reshape(2000, 784)
+    m = GromovDR(told["n_prototypes"], random_state=told["seed"]).fit(pixels.astype(np.float32) / np.float32(255))
+    assert (told["loss"], told["loss_history"]) == (m.loss_, m.loss_curve_.tolist())
+    assert (told["stop_reason"], told["n_used"]) == (m.stop_reason_, len(m.weights_))
+    by_index = sorted(told["prototypes"], key=lambda prototype: prototype["index"])
+    assert [prototype["members"] for prototype in by_index] == np.bincount(m.labels_).tolist()
 
 
 @pytest.fixture(scope="module")

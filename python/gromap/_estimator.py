@@ -98,11 +98,13 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """Threads and a watch for the core; the bar is closed however a fit ends."""
         bar = Bar(self._most_rounds) if self.verbose else None
         watch = Watch(bar, self.callback, callbacks)
+        outcome = "stopped"
         try:
             yield SimpleNamespace(threads=given.threads(self.n_jobs), callback=watch if watch.listens else None)
+            outcome = "done"
         finally:
             if bar is not None:
-                bar.end()
+                bar.end(outcome)
         if callbacks is not None:
             callbacks.end()
 

@@ -77,8 +77,8 @@ class SklearnCallbacks:
 
     @classmethod
     def of(cls, estimator, rounds, X, sample_weight):
-        """None where there are none, or this scikit-learn knows none."""
-        if not hasattr(estimator, "_init_callback_context"):
+        """None where none are set."""
+        if not getattr(estimator, "_skl_callbacks", None):
             return None
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         return cls(estimator, rounds, X=X, y=None, metadata=metadata)
@@ -119,14 +119,14 @@ class Bar:
             self._shown = progress.seconds
         return False
 
-    def end(self):
+    def end(self, outcome):
         """Leaves the last state to be read."""
         if self._last is None:
             return
         if self._overwrites:
-            self._show(self._line(self._last, done=True))
+            self._show(self._line(self._last, outcome))
         else:
-            self._stream.write(f"gromap: done, {self._told(self._last)}\n")
+            self._stream.write(f"gromap: {outcome}, {self._told(self._last)}\n")
         if self._overwrites and self._cell is None:
             self._stream.write("\n")
         self._stream.flush()
@@ -135,11 +135,11 @@ class Bar:
         rounds = "" if progress.round is None else f"round {progress.round}, loss {progress.loss:.6g}, "
         return f"{rounds}{progress.seconds:.1f} s"
 
-    def _line(self, progress, done=False):
-        share = 1.0 if done else (progress.round or 0) / self._rounds
+    def _line(self, progress, outcome=None):
+        share = 1.0 if outcome == "done" else (progress.round or 0) / self._rounds
         filled = round(self.WIDTH * share)
         bar = "█" * filled + "·" * (self.WIDTH - filled)
-        return f"gromap {'done' if done else progress.stage:<8} {bar} {self._told(progress)}"
+        return f"gromap {outcome or progress.stage:<9} {bar} {self._told(progress)}"
 
     def _show(self, line):
         if self._cell is not None:

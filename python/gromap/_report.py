@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,8 +18,11 @@ def page(levels, lineage, **about):
 
 
 def picture(estimator):
-    """A static SVG."""
-    return _core.svg(_levels([estimator], []), describe(estimator))
+    """A static SVG that fits the width of a notebook."""
+    drawn = _core.svg(_levels([estimator], []), describe(estimator))
+    # Without a size of its own it takes that of the box; its view box keeps the proportions.
+    scaled = re.sub(r'^(<svg[^>]*?) width="[^"]*" height="[^"]*"', r"\1", drawn)
+    return f'<div style="max-width: 40rem">{scaled}</div>'
 
 
 def write_page(path, levels, lineage, **about):

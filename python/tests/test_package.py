@@ -3,6 +3,7 @@
 import importlib.metadata
 import importlib.resources
 import inspect
+import re
 import subprocess
 import sys
 
@@ -78,5 +79,6 @@ def test_a_map_shows_itself_in_a_notebook(unfitted):
     assert ("<svg" in bundle["text/html"] and "</svg>" in bundle["text/html"]) is not unfitted
     if not unfitted:
         assert bundle["text/html"] == m._repr_html_()
+        assert not re.search(r"<svg[^>]* width=", bundle["text/html"]), "it takes the width of the cell"
     else:
         assert "sk-top-container" in bundle["text/html"], "scikit-learn's diagram"

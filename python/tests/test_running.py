@@ -269,7 +269,7 @@ def test_the_bar_is_closed_when_a_fit_fails(monkeypatch):
 
     with pytest.raises(KeyError):
         GromovDR(6, verbose=1, callback=fail, **SMALL).fit(X)
-    assert stream.getvalue().endswith("\n")
+    assert stream.getvalue().endswith("\n") and "stopped" in stream.getvalue().split("\r")[-1]
 
 
 class Recorder:

@@ -7,12 +7,26 @@ use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_
 use faer::{Mat, Par};
 
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::matrix::Matrix;
+
+/// Matrices larger than this are decomposed for longer than a request to end should wait.
+const LARGE: usize = 1000;
 
 /// Eigenvalues, descending, and the eigenvectors as rows. Reads the lower triangle.
 pub(crate) fn symmetric_eigen(matrix: &Matrix<'_>) -> Result<(Vec<f64>, Matrix<'static>)> {
     // On NaN the iteration below never ends.
     matrix.check_finite("symmetric matrix")?;
+    if matrix.rows() <= LARGE || !interrupt::is_watched() {
+        return decompose(matrix);
+    }
+    // One call of the library, which looks at nothing: it gets a thread and a matrix of its own, to be left alone with
+    // when the work must end. It then ends by itself.
+    let own = Matrix::from_fn(matrix.rows(), matrix.columns(), |i, j| matrix[(i, j)]);
+    interrupt::wait_for(move || decompose(&own))
+}
+
+fn decompose(matrix: &Matrix<'_>) -> Result<(Vec<f64>, Matrix<'static>)> {
     let size = matrix.rows();
     let mut values = Diag::<f64>::zeros(size);
     let mut vectors = Mat::<f64>::zeros(size, size);

@@ -12,12 +12,17 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 
 thread_local! {
     static CURRENT: RefCell<Option<Interrupt>> = const { RefCell::new(None) };
 }
+
+/// How long a request may wait for a thread that cannot look itself, and such a thread, at most, for its result to be
+/// noticed.
+const PATIENCE: Duration = Duration::from_millis(5);
 
 /// What unwinds.
 struct Requested;
@@ -72,6 +77,21 @@ impl Interrupt {
     }
 }
 
+/// Whether work on this thread can be interrupted.
+pub(crate) fn is_watched() -> bool {
+    CURRENT.with_borrow(Option::is_some)
+}
+
+/// Waits for `work` on a thread of its own, and leaves it there if the work must end.
+pub(crate) fn wait_for<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let thread = std::thread::spawn(work);
+    while !thread.is_finished() {
+        look();
+        std::thread::sleep(PATIENCE);
+    }
+    thread.join().unwrap_or_else(|cause| resume_unwind(cause))
+}
+
 /// Ends the work here if that was asked. Costs a few nanoseconds: looked at every millisecond or so, it is free.
 #[inline]
 pub(crate) fn look() {
@@ -119,6 +139,17 @@ mod tests {
         let cause = catch_unwind(|| interrupt.guard(|| -> Result<()> { resume_unwind(Box::new("other")) }));
         assert_eq!(cause.expect_err("a panic").downcast_ref(), Some(&"other"));
         look(); // outside of any interrupt
+    }
+
+    #[test]
+    fn a_thread_that_cannot_look_is_left_alone() {
+        let interrupt = Interrupt::default();
+        assert_eq!(interrupt.guard(|| Ok(wait_for(|| 7))), Ok(7));
+        let (sender, receiver) = std::sync::mpsc::channel::<()>();
+        interrupt.request();
+        let found = interrupt.guard(|| Ok(wait_for(move || receiver.recv().is_ok())));
+        assert_eq!(found, Err(Error::Interrupted));
+        drop(sender); // only now does that thread end
     }
 
     #[test]

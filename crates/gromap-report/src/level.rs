@@ -9,7 +9,7 @@ use crate::scores;
 const LISTED_SHARE: f64 = 0.01;
 
 /// Features by which a prototype stands out.
-pub(crate) const OUTSTANDING: usize = 5;
+const OUTSTANDING: usize = 5;
 
 /// A model and what the report knows of it.
 pub(crate) struct Level<'a> {

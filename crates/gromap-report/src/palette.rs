@@ -10,9 +10,21 @@ pub(crate) const CLASSES: [&str; 10] =
 /// Without classes.
 pub(crate) const PLAIN: &str = "#3f6fb5";
 
-/// The colour of a class.
-pub(crate) fn class(index: u32) -> &'static str {
-    CLASSES[index as usize % CLASSES.len()]
+/// How marks of a class are painted on white, in attributes of SVG: its colour, and a broken outline where an earlier class
+/// has the same hue.
+pub(crate) fn paint(class: u32) -> String {
+    let color = CLASSES[class as usize % CLASSES.len()];
+    if (class as usize) < CLASSES.len() {
+        return format!("fill=\"{color}\"");
+    }
+    format!("fill=\"{}\" stroke=\"#22252b\" stroke-width=\"1\" stroke-dasharray=\"3 3\"", lighter(color))
+}
+
+/// Halfway to white, as far as the page goes too.
+fn lighter(color: &str) -> String {
+    let channel = |at: usize| u32::from_str_radix(&color[at..at + 2], 16).unwrap_or(0);
+    let mixed = [1, 3, 5].map(|at| (channel(at) * 55 + 255 * 45 + 50) / 100);
+    format!("#{:02x}{:02x}{:02x}", mixed[0], mixed[1], mixed[2])
 }
 
 #[cfg(test)]
@@ -59,6 +71,12 @@ mod tests {
         [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
         [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
     ];
+
+    #[test]
+    fn repeated_hues_are_lighter_and_broken() {
+        assert_eq!(paint(1), "fill=\"#c67b00\"");
+        assert_eq!(paint(11), "fill=\"#e0b673\" stroke=\"#22252b\" stroke-width=\"1\" stroke-dasharray=\"3 3\"");
+    }
 
     #[test]
     fn classes_stay_apart_for_all_eyes() {

@@ -47,30 +47,28 @@ pub(crate) fn draw(report: &Report<'_>, level: &Level<'_>) -> String {
          role=\"img\" font-family=\"Inter, system-ui, sans-serif\" font-size=\"13\" fill=\"#23262d\">\n\
          <title>{title}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
          <text x=\"{MARGIN}\" y=\"30\" font-size=\"19\" font-weight=\"600\">{title}</text>\n\
-         <text x=\"{MARGIN}\" y=\"50\" fill=\"#6b7280\">{2} prototypes of {3} samples</text>\n",
+         <text x=\"{MARGIN}\" y=\"50\" fill=\"#6b7280\">{2} of {3}</text>\n",
         page.0,
         page.1,
-        level.len(),
-        report.len(),
+        count(level.len(), "prototype"),
+        count(report.len(), "sample"),
     );
-    let _ = writeln!(svg, "<g transform=\"translate({MARGIN} {HEAD})\">");
+    // A thin white line parts marks, unless they have a line of their own.
+    let _ = writeln!(svg, "<g transform=\"translate({MARGIN} {HEAD})\" stroke=\"#ffffff\" stroke-width=\"0.75\">");
     // The heaviest first, so that small marks are not covered.
     let mut order: Vec<usize> = (0..level.len()).collect();
     order.sort_by(|&a, &b| level.model.weights[b].total_cmp(&level.model.weights[a]).then(a.cmp(&b)));
     let pictures = Pictures::new(report, level);
     for k in order {
-        let color = level.classes.as_ref().map_or(palette::PLAIN, |classes| largest_class_color(&classes[k]));
-        draw_mark(&mut svg, marks[k], color, &pictures, level, k);
+        let class = level.classes.as_ref().and_then(|classes| classes[k].first());
+        let paint = class.map_or_else(|| format!("fill=\"{}\"", palette::PLAIN), |share| palette::paint(share.0));
+        draw_mark(&mut svg, marks[k], &paint, &pictures, level, k);
     }
     svg.push_str("</g>\n");
     draw_sizes(&mut svg, level, &marks, page.1 - MARGIN);
     draw_classes(&mut svg, report, level, page.0 - LEGEND);
     svg.push_str("</svg>\n");
     svg
-}
-
-fn largest_class_color(shares: &[(u32, f64)]) -> &'static str {
-    shares.first().map_or(palette::PLAIN, |share| palette::class(share.0))
 }
 
 /// Mean pictures, small enough for a file.
@@ -94,7 +92,7 @@ impl<'r> Pictures<'r> {
     }
 }
 
-fn draw_mark(svg: &mut String, mark: Mark, color: &str, pictures: &Pictures<'_>, level: &Level<'_>, k: usize) {
+fn draw_mark(svg: &mut String, mark: Mark, paint: &str, pictures: &Pictures<'_>, level: &Level<'_>, k: usize) {
     let Mark { x, y, side } = mark;
     if let Some((link, ratio)) = pictures.of(level, k) {
         let (width, height) = (side * ratio.sqrt(), side / ratio.sqrt());
@@ -103,7 +101,7 @@ fn draw_mark(svg: &mut String, mark: Mark, color: &str, pictures: &Pictures<'_>,
         let _ = writeln!(
             svg,
             "<rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" rx=\"{border:.2}\" \
-             fill=\"{color}\"/><image x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\" \
+             {paint}/><image x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\" \
              preserveAspectRatio=\"none\" href=\"{link}\"/>",
             left + border,
             top + border,
@@ -113,11 +111,7 @@ fn draw_mark(svg: &mut String, mark: Mark, color: &str, pictures: &Pictures<'_>,
     } else {
         // A disc of the same area as the square.
         let radius = side / std::f64::consts::PI.sqrt();
-        let _ = writeln!(
-            svg,
-            "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{radius:.2}\" fill=\"{color}\" fill-opacity=\"0.85\" \
-             stroke=\"#ffffff\" stroke-width=\"0.75\"/>"
-        );
+        let _ = writeln!(svg, "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{radius:.2}\" fill-opacity=\"0.85\" {paint}/>");
     }
 }
 
@@ -175,9 +169,9 @@ fn draw_classes(svg: &mut String, report: &Report<'_>, level: &Level<'_>, left: 
     for class in named {
         let _ = writeln!(
             svg,
-            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"12\" height=\"12\" rx=\"3\" fill=\"{}\"/>\
+            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"12\" height=\"12\" rx=\"3\" {}/>\
              <text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            palette::class(class as u32),
+            palette::paint(class as u32),
             left + 20.0,
             top + 10.5,
             shortened(&classes.names[class], NAME_LENGTH),
@@ -188,6 +182,11 @@ fn draw_classes(svg: &mut String, report: &Report<'_>, level: &Level<'_>, left: 
         let _ =
             writeln!(svg, "<text x=\"{left:.1}\" y=\"{:.1}\" fill=\"#6b7280\">and {others} more</text>", top + 10.5);
     }
+}
+
+/// A count with its noun.
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Text of at most so many characters, escaped.

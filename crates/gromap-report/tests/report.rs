@@ -286,7 +286,8 @@ fn areas_in_an_svg_are_in_proportion_to_weights() {
 fn one_prototype_and_one_dimension_are_maps_too() {
     let one = GromovDr::builder().prototypes(1).perplexity(5.0).fit(&samples()).unwrap();
     let report = Report::new(&one).classes(names(), classes());
-    assert!(report.svg().unwrap().contains("<circle"));
+    let svg = report.svg().unwrap();
+    assert!(svg.contains("<circle") && svg.contains("1 prototype of 60 samples"));
     assert_eq!(Payload::of(&report.html().unwrap()).header["levels"][0]["silhouette"], Value::Null);
     let line = GromovDr::builder().prototypes(5).dims(1).perplexity(5.0).fit(&samples()).unwrap();
     assert_eq!(Report::new(&line).svg().unwrap().matches("<circle").count(), 5);

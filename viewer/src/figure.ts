@@ -199,7 +199,12 @@ function drawItem(context: CanvasRenderingContext2D, { x, y, text, mark }: Legen
     else context.roundRect(x, y - mark.size / 2, mark.size, mark.size, 2);
     context.fillStyle = context.strokeStyle = mark.color;
     if (mark.kind === "swatch") context.fill();
-    else context.stroke();
+    if (mark.broken) {
+      context.strokeStyle = theme.ink;
+      context.setLineDash([3, 3]);
+    }
+    if (mark.kind !== "swatch" || mark.broken) context.stroke();
+    context.setLineDash([]);
   }
   context.fillStyle = theme.ink;
   context.fillText(text, x + (mark ? mark.size + 7 : 0), y);

@@ -6,6 +6,7 @@ import { short } from "./dom";
 import { drawMark, isSquare, RADIUS, tile, type Look } from "./marks";
 import { drawSamples, type Screen } from "./samples";
 import type { Mark, Scene } from "./scene";
+import { canvas } from "./sprites";
 import type { Glyph, State } from "./state";
 
 export interface Emphasis {
@@ -96,7 +97,8 @@ function drawRings(context: CanvasRenderingContext2D, scene: Scene, screen: Scre
   }
 }
 
-/** The name of each class once, at its heaviest mark in sight, where there is room. */
+const NAME_FONT = `600 12px ${FONT}`;
+
 function drawNames(
   context: CanvasRenderingContext2D,
   data: MapData,
@@ -106,36 +108,37 @@ function drawNames(
   visible: Mark[],
   emphasis: Emphasis,
 ): void {
-  context.font = `600 12px ${FONT}`;
+  context.font = NAME_FONT;
   context.textAlign = "center";
   context.textBaseline = "top";
   context.lineJoin = "round";
-  const taken: { left: number; right: number; top: number }[] = [];
-  for (const name of placedNames(data, scene, screen, visible, emphasis)) {
-    const half = context.measureText(name.text).width / 2 + 3;
-    const box = { left: name.x - half, right: name.x + half, top: name.y };
-    if (taken.some((other) => other.left < box.right && box.left < other.right && Math.abs(other.top - box.top) < 15)) continue;
-    taken.push(box);
-    context.strokeStyle = theme.paper;
-    context.lineWidth = 4;
-    context.strokeText(name.text, name.x, name.y);
-    context.fillStyle = theme.ink;
-    context.fillText(name.text, name.x, name.y);
+  context.strokeStyle = theme.paper;
+  context.lineWidth = 4;
+  context.fillStyle = theme.ink;
+  for (const { text, x, y } of placedNames(data, scene, screen, visible, emphasis)) {
+    context.strokeText(text, x, y);
+    context.fillText(text, x, y);
   }
 }
 
+/** The name of each class once, under its heaviest mark in sight, where there is room. */
 export function placedNames(data: MapData, scene: Scene, screen: Screen, visible: Mark[], emphasis: Emphasis): { text: string; x: number; y: number }[] {
   const named = new Map<number, Mark>();
   for (const mark of visible) {
     const found = mark.stage.majority[mark.k];
     if (found !== null && !named.has(found) && opacity(mark, scene, emphasis) === 1) named.set(found, mark);
   }
-  return [...named].map(([of, mark]) => {
+  const [, measure] = canvas(1, 1);
+  measure.font = NAME_FONT;
+  const placed: { text: string; x: number; y: number; half: number }[] = [];
+  for (const [of, mark] of named) {
     const height = mark.stage.sprites ? tile(mark, mark.side)[1] : 2 * RADIUS * mark.side;
-    return {
-      text: short(data.classes!.names[of], 24),
-      x: mark.x * screen.scale + screen.x,
-      y: mark.y * screen.scale + screen.y + (height / 2) * screen.markScale + 3,
-    };
-  });
+    const text = short(data.classes!.names[of], 24);
+    const x = mark.x * screen.scale + screen.x;
+    const y = mark.y * screen.scale + screen.y + (height / 2) * screen.markScale + 3;
+    const half = measure.measureText(text).width / 2 + 3;
+    const covered = placed.some((other) => Math.abs(other.x - x) < other.half + half && Math.abs(other.y - y) < 15);
+    if (!covered) placed.push({ text, x, y, half });
+  }
+  return placed;
 }

@@ -28,6 +28,11 @@ test("SVG of pictures and pies is well-formed", async () => {
     page.evaluate(([svg, selector]) => new DOMParser().parseFromString(svg, "image/svg+xml").querySelectorAll(selector).length, [svg, selector]);
   const pictures = (await exported("SVG")).content.toString();
   assert.equal(await count(pictures, "image"), 40);
+  const names = await page.evaluate((svg) => {
+    const parsed = new DOMParser().parseFromString(svg, "image/svg+xml");
+    return [...parsed.querySelectorAll("svg > svg text")].map((name) => name.textContent).sort();
+  }, pictures);
+  assert.deepEqual(names, ["bar", "cross", "disc", "ring", "square"]);
   // A few may lie beyond the window.
   assert.ok((await count(pictures, "circle")) > 1150);
   await page.click('[data-glyph="pie"]');

@@ -47,6 +47,14 @@ test("spreading parts marks and keeps neighbours", async () => {
   assert.ok(kept > 0.7, `${kept} of the neighbours stay`);
 });
 
+test("names of classes are drawn on the map", async () => {
+  await opened("shapes");
+  const before = await drawn(page);
+  await page.click('[data-toggle="names"]');
+  await settled(page);
+  assert.notEqual((await drawn(page)).mark, before.mark);
+});
+
 test("the theme follows the system, and can be switched", async () => {
   await opened("shapes", { dark: true });
   const ground = () => page.evaluate(() => getComputedStyle(document.querySelector(".gm")).backgroundColor);

@@ -5,14 +5,18 @@
 
 use std::io::Read;
 
-use anyhow::{Context, ensure};
 use flate2::read::GzDecoder;
+
+use crate::failure::{Failure, Outcome};
 
 /// How many images there are.
 pub(crate) const IMAGES: usize = 2000;
 
-/// Pixels of one image, 28×28.
-pub(crate) const PIXELS: usize = 28 * 28;
+/// Width and height of an image.
+pub(crate) const SIDE: usize = 28;
+
+/// Pixels of one image.
+pub(crate) const PIXELS: usize = SIDE * SIDE;
 
 /// What the labels stand for.
 pub(crate) const CLASSES: [&str; 10] =
@@ -28,11 +32,13 @@ pub(crate) struct DemoData {
 
 impl DemoData {
     /// Unpacks the dataset.
-    pub(crate) fn load() -> anyhow::Result<Self> {
+    pub(crate) fn load() -> Outcome<Self> {
         let size = IMAGES * (PIXELS + 1);
         let mut pixels = Vec::with_capacity(size);
-        GzDecoder::new(COMPRESSED).read_to_end(&mut pixels).context("the embedded dataset is damaged")?;
-        ensure!(pixels.len() == size, "the embedded dataset has {} bytes, not {size}", pixels.len());
+        let unpacked = GzDecoder::new(COMPRESSED).read_to_end(&mut pixels);
+        if unpacked.is_err() || pixels.len() != size {
+            return Err(Failure::data("the embedded dataset is damaged"));
+        }
         let labels = pixels.split_off(IMAGES * PIXELS);
         Ok(Self { pixels, labels })
     }

@@ -1,49 +1,80 @@
 //! The `gromap` command, as a library: the program of that name and the Python package both call [`run`].
 //!
-//! [`args`] says what may be asked, as plain data; a module per verb does it and writes to a stream
-//! it is given; this file joins the two and turns the outcome into an exit code: 0 done, 1 failed,
-//! 2 asked wrongly (clap's own).
+//! ```text
+//! arguments ── config.rs: options from a file ── args/: plain data ── recipe.rs: what the core fits
+//!    │
+//!    ▼
+//! verbs/: one file each ── data/: readers ── watch.rs: clock, bar, Ctrl-C ── results.rs: JSON and tables ── output.rs: files
+//! ```
+//!
+//! Everything that can go wrong is a `Failure` (`failure.rs`) whose kind is the exit code: 0 done, 1 failed, 2 asked wrongly,
+//! 3 bad data, 4 stopped before convergence with `--strict`, 130 interrupted.
 
 mod args;
-mod demo;
+mod config;
+mod data;
 mod demo_data;
-mod summary;
+mod failure;
+mod machine;
+mod model_file;
+mod output;
+mod recipe;
+mod results;
+mod verbs;
+mod watch;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::Write;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
-use args::{Arguments, Verb};
+use args::Arguments;
+use failure::{Failure, Outcome};
+use verbs::Exit;
 
 /// Runs the command with these arguments, the first of which is the name of the program, and returns its exit code.
 /// What it says goes to the standard streams of the process.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let arguments = match Arguments::try_parse_from(args) {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            // There is no one left to tell if this fails too.
-            let _ = error.print();
-            return error.exit_code().try_into().unwrap_or(2);
-        }
-    };
-    match dispatch(&arguments, &mut io::stdout().lock()) {
-        Ok(()) => 0,
+    let arguments: Vec<OsString> = args.into_iter().collect();
+    let wants_json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
+    match parse_and_run(arguments, wants_json) {
+        Ok(code) => code,
         // The reader has seen enough, as in `gromap demo | head`: nothing went wrong.
-        Err(error) if is_broken_pipe(&error) => 0,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "gromap: {error:#}");
-            1
+        Err(failure) if failure.is_broken_pipe => 0,
+        Err(failure) => {
+            // There is no one left to tell if this fails too.
+            let _ = match wants_json {
+                true => writeln!(std::io::stdout(), "{}", failure.to_json()),
+                false => writeln!(std::io::stderr(), "gromap: {failure}"),
+            };
+            failure.kind.exit_code()
         }
     }
 }
 
-fn dispatch(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
-    match &arguments.verb {
-        Verb::Demo(demo) => demo::run(demo, out),
-    }
+fn parse_and_run(arguments: Vec<OsString>, wants_json: bool) -> Outcome<u8> {
+    let mut command = Arguments::command();
+    let parsed = command.try_get_matches_from_mut(config::expanded(arguments)?);
+    let parsed = parsed.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
+    let (arguments, matches) = match parsed {
+        Ok(parsed) => parsed,
+        Err(error) if error.exit_code() == 0 || !wants_json => {
+            let _ = error.print();
+            return Ok(error.exit_code().try_into().unwrap_or(2));
+        }
+        Err(error) => return Err(usage(&error)),
+    };
+    verbs::run(&arguments, &matches, &command).map(Exit::code)
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+/// clap's complaint in our words: its first paragraph, and its advice if it has any.
+fn usage(error: &clap::Error) -> Failure {
+    let text = error.render().to_string();
+    let mut paragraphs = text.split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+    let message = paragraphs.next().unwrap_or_default();
+    let failure = Failure::usage(message.strip_prefix("error: ").unwrap_or(&message));
+    match paragraphs.find_map(|paragraph| paragraph.strip_prefix("tip: ").map(str::to_owned)) {
+        Some(tip) => failure.hint(tip),
+        None => failure,
+    }
 }

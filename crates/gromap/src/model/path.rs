@@ -12,7 +12,7 @@ use super::placement::{Rows, Side};
 use super::{GromovDr, Model};
 use crate::error::{Error, Result};
 use crate::matrix::Matrix;
-use crate::observe::Observer;
+use crate::observe::{Observer, StopReason};
 use crate::plan::Plan;
 use crate::scalar::Scalar;
 use crate::start::Start;
@@ -53,7 +53,8 @@ impl GromovDr {
         self.path_observed(samples, sizes, level, None, &mut ())
     }
 
-    /// The same with weighted samples, telling an observer of every stage and round.
+    /// The same with weighted samples, telling an observer of every stage and round; one that asks to stop gets the levels
+    /// that were reached.
     pub fn path_observed<S: Scalar>(
         &self,
         samples: &Matrix<'_, S>,
@@ -87,7 +88,11 @@ impl GromovDr {
                 align(&mut model, before);
                 path.lineage.push(lineage(&before.plan, &model.plan));
             }
+            let interrupted = model.stop == StopReason::Interrupted;
             path.models.push(model);
+            if interrupted {
+                break;
+            }
         }
         Ok(path)
     }

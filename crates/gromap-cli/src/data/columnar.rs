@@ -1,0 +1,264 @@
+//! Parquet and Arrow: tables whose columns know their types.
+//!
+//! Numbers (also booleans, and lists of numbers of one length, as embeddings are stored) are features, text is shown; labels,
+//! weights and names are found as in text (`table.rs`). If all features are in single precision they stay so. The libraries
+//! that decode these formats trust a file more than we do: a damaged one may make them panic, which is an error here.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Once};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, DataType, Schema};
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::ParquetMetaData;
+
+use super::source::{Room, Source};
+use super::table::{Role, named_role};
+use super::{Content, Loaded, Samples, Values, Wanted};
+use crate::failure::{Failure, Outcome, listed};
+
+/// Rows decoded at once.
+const BATCH: usize = 8192;
+
+/// A Parquet file.
+pub(super) fn parquet(source: &Source, wanted: &Wanted, room: Room) -> Outcome<Loaded> {
+    let bytes = Bytes::from_owner(source.whole(room)?);
+    guarded(source, || {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| bad(source, &error))?;
+        check_claims(source, builder.metadata(), room)?;
+        let schema = Arc::clone(builder.schema());
+        let reader = builder.with_batch_size(BATCH).build().map_err(|error| bad(source, &error))?;
+        gather(source, &schema, reader, wanted, room)
+    })
+}
+
+/// An Arrow file, or a stream of Arrow.
+pub(super) fn arrow(source: &Source, wanted: &Wanted, room: Room) -> Outcome<Loaded> {
+    let bytes = source.whole(room)?;
+    guarded(source, || {
+        let cursor = std::io::Cursor::new(Arc::clone(&bytes));
+        if bytes.starts_with(b"ARROW1") {
+            let reader = FileReader::try_new(cursor, None).map_err(|error| bad(source, &error))?;
+            let schema = reader.schema();
+            return gather(source, &schema, reader, wanted, room);
+        }
+        let reader = StreamReader::try_new(cursor, None).map_err(|error| bad(source, &error))?;
+        let schema = reader.schema();
+        gather(source, &schema, reader, wanted, room)
+    })
+}
+
+fn bad(source: &Source, error: &dyn std::fmt::Display) -> Failure {
+    Failure::data(format!("{}: {error}", source.name))
+}
+
+/// Refuses chunks that claim to become larger than we may hold.
+fn check_claims(source: &Source, metadata: &ParquetMetaData, room: Room) -> Outcome<()> {
+    for group in metadata.row_groups() {
+        let sizes = group.columns().iter().map(|chunk| chunk.uncompressed_size());
+        let whole = sizes.fold(0_u64, |sum, size| sum.saturating_add(u64::try_from(size).unwrap_or(u64::MAX)));
+        room.check(&source.name, whole)?;
+    }
+    Ok(())
+}
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Turns a panic of a decoder into an error about the file, and keeps it from being printed.
+fn guarded(source: &Source, read: impl FnOnce() -> Outcome<Loaded>) -> Outcome<Loaded> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                before(panic);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let outcome = catch_unwind(AssertUnwindSafe(read));
+    QUIET.set(false);
+    outcome.unwrap_or_else(|_| Err(Failure::data(format!("{}: the file is damaged", source.name))))
+}
+
+/// A column and what it is for.
+struct Column {
+    name: String,
+    role: Role,
+    /// Numbers in each row, more than one for lists; known from the first row.
+    width: usize,
+}
+
+fn is_number(kind: &DataType) -> bool {
+    kind.is_numeric() || *kind == DataType::Boolean
+}
+
+fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, value) => is_text(value),
+        _ => false,
+    }
+}
+
+/// The numbers of a list's items, if they are numbers.
+fn items(kind: &DataType) -> Option<&DataType> {
+    match kind {
+        DataType::FixedSizeList(item, _) | DataType::List(item) | DataType::LargeList(item) => {
+            Some(item.data_type()).filter(|kind| is_number(kind))
+        }
+        _ => None,
+    }
+}
+
+fn columns(source: &Source, schema: &Schema, wanted: &Wanted) -> Outcome<Vec<Column>> {
+    let column = |field: &Arc<arrow_schema::Field>| {
+        let (name, kind) = (field.name(), field.data_type());
+        let role = match named_role(name, wanted) {
+            Some(role) => role,
+            None if is_number(kind) || items(kind).is_some() => Role::Feature,
+            None if is_text(kind) => Role::Text,
+            None => {
+                let message = format!("{}: column \"{name}\" holds {kind}, neither numbers nor text", source.name);
+                return Err(Failure::data(message).hint("leave it out of the file"));
+            }
+        };
+        Ok(Column { name: name.clone(), role, width: 1 })
+    };
+    schema.fields().iter().map(column).collect()
+}
+
+/// Everything a table has, batch by batch.
+fn gather(
+    source: &Source,
+    schema: &Schema,
+    batches: impl Iterator<Item = Result<RecordBatch, ArrowError>>,
+    wanted: &Wanted,
+    room: Room,
+) -> Outcome<Loaded> {
+    let mut columns = columns(source, schema, wanted)?;
+    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    let mut values = Vec::new();
+    let mut weights = Vec::new();
+    let mut texts: Vec<Vec<String>> = vec![Vec::new(); columns.len()];
+    let mut rows = 0;
+    for batch in batches {
+        let batch = batch.map_err(|error| bad(source, &error))?;
+        let about = |column: &Column| format!("{}, column \"{}\"", source.name, column.name);
+        let mut blocks = Vec::new();
+        for (at, column) in columns.iter_mut().enumerate() {
+            let array = batch.column(at);
+            match column.role {
+                Role::Feature => {
+                    let (block, width) = numbers(array, rows).map_err(|failure| failure.about(about(column)))?;
+                    if rows == 0 {
+                        column.width = width;
+                    } else if width != column.width {
+                        let message = format!("lists of {width} numbers after lists of {}", column.width);
+                        return Err(Failure::data(message).about(about(column)));
+                    }
+                    blocks.push((block, width));
+                }
+                Role::Weight => weights.extend(numbers(array, rows).map_err(|failure| failure.about(about(column)))?.0),
+                _ => texts[at].extend(words(array).map_err(|error| bad(source, &error))?),
+            }
+        }
+        for row in 0..batch.num_rows() {
+            blocks.iter().for_each(|(block, width)| values.extend_from_slice(&block[row * width..(row + 1) * width]));
+        }
+        rows += batch.num_rows();
+        let held = 8 * values.len() as u64 + texts.iter().flatten().map(|text| (text.len() + 24) as u64).sum::<u64>();
+        room.check(&source.name, held)?;
+    }
+    let features: usize = columns.iter().filter(|column| column.role == Role::Feature).map(|column| column.width).sum();
+    if features == 0 || rows == 0 {
+        let message = format!(
+            "{rows} rows and {features} columns of numbers; there are {}",
+            listed(names.iter().map(String::as_str))
+        );
+        return Err(Failure::data(message).about(&source.name));
+    }
+    let is_single = |(field, column): (&Arc<arrow_schema::Field>, &Column)| {
+        let kind = field.data_type();
+        column.role != Role::Feature || matches!(items(kind).unwrap_or(kind), DataType::Float32 | DataType::Float16)
+    };
+    let values = match schema.fields().iter().zip(&columns).all(is_single) {
+        true => Values::F32(values.iter().map(|&value| value as f32).collect()),
+        false => Values::F64(values),
+    };
+    let mut loaded = Loaded::new(Content::Dense(Samples { values, rows, columns: features }));
+    loaded.feature_names =
+        Some(columns.iter().filter(|column| column.role == Role::Feature).flat_map(feature_names).collect());
+    for (column, words) in columns.into_iter().zip(texts) {
+        match column.role {
+            Role::Label => loaded.labels = Some(words),
+            Role::Id if loaded.ids.is_none() => loaded.ids = Some(words),
+            Role::Text => loaded.texts.push((column.name, words)),
+            Role::Weight => loaded.weights = Some(std::mem::take(&mut weights)),
+            Role::Id | Role::Feature => {}
+        }
+    }
+    loaded.names = names;
+    Ok(loaded)
+}
+
+/// A name for each number of a column.
+fn feature_names(column: &Column) -> Vec<String> {
+    match column.width {
+        1 => vec![column.name.clone()],
+        width => (0..width).map(|item| format!("{}[{item}]", column.name)).collect(),
+    }
+}
+
+/// The numbers of a column, row by row, and how many each row has; `first` is the number of its first row.
+fn numbers(array: &ArrayRef, first: usize) -> Outcome<(Vec<f64>, usize)> {
+    let missing = |array: &ArrayRef, per_row: usize| match (0..array.len()).find(|&at| array.is_null(at)) {
+        None => Ok(()),
+        Some(at) => Err(Failure::data(format!("the number in row {} is missing", first + at / per_row))),
+    };
+    missing(array, 1)?;
+    let (flat, width) = match array.data_type() {
+        DataType::FixedSizeList(_, width) => {
+            (Arc::clone(array.as_fixed_size_list().values()), usize::try_from(*width).unwrap_or(0))
+        }
+        DataType::List(_) => equal_lists(array.as_list::<i32>(), first)?,
+        DataType::LargeList(_) => equal_lists(array.as_list::<i64>(), first)?,
+        _ => (Arc::clone(array), 1),
+    };
+    missing(&flat, width.max(1))?;
+    let doubles = arrow_cast::cast(&flat, &DataType::Float64).map_err(|error| Failure::data(error.to_string()))?;
+    let doubles = doubles.as_primitive::<Float64Type>().values().to_vec();
+    if doubles.len() != width * array.len() {
+        return Err(Failure::data(format!("{} numbers for {} rows", doubles.len(), array.len())));
+    }
+    Ok((doubles, width))
+}
+
+/// The items of lists that all have as many.
+fn equal_lists<O: arrow_array::OffsetSizeTrait>(
+    lists: &arrow_array::GenericListArray<O>,
+    first: usize,
+) -> Outcome<(ArrayRef, usize)> {
+    let offsets = lists.value_offsets();
+    let length = |row: usize| offsets[row + 1].as_usize() - offsets[row].as_usize();
+    let width = if lists.is_empty() { 0 } else { length(0) };
+    if let Some(row) = (0..lists.len()).find(|&row| length(row) != width) {
+        let message = format!("the list in row {} has {} numbers, and others have {width}", first + row, length(row));
+        return Err(Failure::data(message));
+    }
+    let start = offsets.first().map_or(0, |offset| offset.as_usize());
+    Ok((lists.values().slice(start, width * lists.len()), width))
+}
+
+/// The values of a column as text; what is missing is empty.
+fn words(array: &ArrayRef) -> Result<Vec<String>, ArrowError> {
+    let text = arrow_cast::cast(array, &DataType::Utf8)?;
+    Ok(text.as_string::<i32>().iter().map(|word| word.unwrap_or_default().to_owned()).collect())
+}

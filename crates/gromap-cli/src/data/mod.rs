@@ -1,0 +1,401 @@
+//! From a file to samples, and what comes with them: classes, weights, names, pictures.
+//!
+//! One reader for each format gives a [`Loaded`]; [`read`] picks it, finds labels and weights in columns or in files of
+//! their own, and makes a [`Dataset`] of it. No reader trusts what it reads: a header is checked against the size of the file
+//! and against the memory we may hold before anything is allocated, and bad input is named by its row and column.
+
+#[cfg(feature = "columnar")]
+mod columnar;
+mod edges;
+mod folder;
+mod idx;
+mod lines;
+mod mtx;
+#[cfg(test)]
+mod mutation_tests;
+mod npy;
+mod npz;
+pub(crate) mod source;
+mod sparse;
+mod table;
+pub(crate) mod vector;
+
+use std::path::Path;
+
+use gromap::{Matrix, Scalar};
+
+use crate::args::options::{DataOptions, Format, Precision};
+use crate::args::values::Picture;
+use crate::failure::{Failure, Outcome, listed, near_miss, shown};
+use source::{Room, Source};
+pub(crate) use sparse::Rows;
+
+/// Numbers in the precision they came in.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Values {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+impl Values {
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::F32(values) => 4 * values.len() as u64,
+            Self::F64(values) => 8 * values.len() as u64,
+        }
+    }
+
+    pub(crate) fn to_f64(&self) -> Vec<f64> {
+        match self {
+            Self::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
+            Self::F64(values) => values.clone(),
+        }
+    }
+
+    fn with_precision(self, precision: Precision) -> Self {
+        match (precision, self) {
+            (Precision::F32, Self::F64(values)) => Self::F32(values.iter().map(|&value| value as f32).collect()),
+            (Precision::F64, Self::F32(values)) => Self::F64(values.iter().map(|&value| value.into()).collect()),
+            (_, same) => same,
+        }
+    }
+}
+
+/// Samples, one in each row.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Samples {
+    pub(crate) values: Values,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+}
+
+/// What the head of a file tells of its samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) is_single: bool,
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Content {
+    /// Every value.
+    Dense(Samples),
+    /// The values that are not zero: a graph, or samples with few of them.
+    Sparse(Rows),
+}
+
+/// What a reader found.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    content: Content,
+    /// The column or array that was asked for as labels, or that is there for them.
+    labels: Option<Vec<String>>,
+    weights: Option<Vec<f64>>,
+    ids: Option<Vec<String>>,
+    /// Columns of text, which are shown but not measured.
+    texts: Vec<(String, Vec<String>)>,
+    feature_names: Option<Vec<String>>,
+    /// All names there are to ask for.
+    names: Vec<String>,
+    picture: Option<Picture>,
+    is_graph: bool,
+}
+
+impl Loaded {
+    fn new(content: Content) -> Self {
+        Self {
+            content,
+            labels: None,
+            weights: None,
+            ids: None,
+            texts: Vec::new(),
+            feature_names: None,
+            names: Vec::new(),
+            picture: None,
+            is_graph: false,
+        }
+    }
+}
+
+/// Which columns are not features.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted {
+    pub(crate) labels: Option<String>,
+    pub(crate) weights: Option<String>,
+}
+
+/// The class of every sample.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Classes {
+    pub(crate) names: Vec<String>,
+    pub(crate) of_samples: Vec<u32>,
+}
+
+impl Classes {
+    /// Classes by ascending name; numbers by their value.
+    pub(crate) fn new(labels: &[String]) -> Self {
+        let mut names: Vec<&String> = labels.iter().collect();
+        names.sort_unstable();
+        names.dedup();
+        if let Ok(mut numbers) =
+            names.iter().map(|name| name.parse::<f64>().map(|n| (n, *name))).collect::<Result<Vec<_>, _>>()
+        {
+            numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
+            names = numbers.into_iter().map(|(_, name)| name).collect();
+        }
+        let place: std::collections::HashMap<&String, u32> =
+            names.iter().zip(0..).map(|(&name, i)| (name, i)).collect();
+        let of_samples = labels.iter().map(|label| place[label]).collect();
+        Self { names: names.into_iter().cloned().collect(), of_samples }
+    }
+}
+
+/// Everything known of the data.
+#[derive(Debug)]
+pub(crate) struct Dataset {
+    pub(crate) name: String,
+    pub(crate) content: Content,
+    pub(crate) classes: Option<Classes>,
+    pub(crate) weights: Option<Vec<f64>>,
+    pub(crate) ids: Option<Vec<String>>,
+    pub(crate) texts: Vec<(String, Vec<String>)>,
+    pub(crate) feature_names: Option<Vec<String>>,
+    pub(crate) picture: Option<Picture>,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Dataset {
+    /// Number of samples.
+    pub(crate) fn len(&self) -> usize {
+        match &self.content {
+            Content::Dense(samples) => samples.rows,
+            Content::Sparse(rows) => rows.len(),
+        }
+    }
+}
+
+/// What to read, and how.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) options: &'a DataOptions,
+    pub(crate) weights: Option<&'a str>,
+    /// Whether a graph or a matrix of all pairs is meant, not samples.
+    pub(crate) is_precomputed: bool,
+    pub(crate) room: Room,
+}
+
+/// Reads samples, or an N×N matrix, with their labels and weights.
+pub(crate) fn read(request: &Request<'_>) -> Outcome<Dataset> {
+    let format = request.format()?;
+    let wanted = Wanted { labels: request.options.labels.clone(), weights: request.weights.map(Into::into) };
+    let loaded = request.load(format, &wanted)?;
+    request.finish(loaded)
+}
+
+/// Number of samples and features, where the head of the file tells; cheap, and before anything is read.
+pub(crate) fn shape(request: &Request<'_>) -> Outcome<Option<Shape>> {
+    if request.path.as_os_str() == "-" {
+        return Ok(None);
+    }
+    let shape = match request.format()? {
+        Format::Npy => npy::shape(&Source::file(request.path)?)?,
+        Format::Idx => idx::shape(&Source::file(request.path)?)?,
+        _ => return Ok(None),
+    };
+    let is_single = request.options.precision.map_or(shape.is_single, |precision| precision == Precision::F32);
+    Ok(Some(Shape { is_single, ..shape }))
+}
+
+impl Request<'_> {
+    /// The format that was asked for, or the one the name tells.
+    fn format(&self) -> Outcome<Format> {
+        if let Some(format) = self.options.format {
+            return Ok(format);
+        }
+        if self.path.as_os_str() == "-" {
+            return Err(Failure::usage("standard input has no name to tell its format")
+                .hint("give --format, such as --format csv"));
+        }
+        if self.path.is_dir() {
+            return Ok(Format::Folder);
+        }
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let stem = name.strip_suffix(".gz").unwrap_or(&name);
+        let endings = [
+            (".npy", Format::Npy),
+            (".npz", Format::Npz),
+            (".csv", Format::Csv),
+            (".tsv", Format::Tsv),
+            (".tab", Format::Tsv),
+            (".parquet", Format::Parquet),
+            (".arrow", Format::Arrow),
+            (".feather", Format::Arrow),
+            (".mtx", Format::Mtx),
+            (".edges", Format::Edges),
+            (".edgelist", Format::Edges),
+            ("-ubyte", Format::Idx),
+            (".idx", Format::Idx),
+        ];
+        let found = endings.iter().find(|(ending, _)| stem.ends_with(ending)).map(|(_, format)| *format);
+        found.ok_or_else(|| {
+            let known = endings.map(|(ending, _)| ending).join(", ");
+            let message =
+                format!("the name of {} does not tell its format; known endings are {known}", shown(self.path));
+            // A file that is not there has a worse problem than its name.
+            match std::fs::metadata(self.path) {
+                Err(error) => Failure::reading(&shown(self.path), &error),
+                Ok(_) => Failure::usage(message).hint("give --format"),
+            }
+        })
+    }
+
+    fn load(&self, format: Format, wanted: &Wanted) -> Outcome<Loaded> {
+        if format == Format::Folder {
+            return folder::read(self.path, self.room);
+        }
+        let source = match self.path.to_str() {
+            Some("-") => Source::drained("standard input".into(), std::io::stdin().lock(), self.room)?,
+            _ => Source::file(self.path)?,
+        };
+        if source.len() == 0 {
+            return Err(Failure::data(format!("{} is empty", source.name)));
+        }
+        let mut loaded = load(&source, format, wanted, self.room)?;
+        if format == Format::Idx && wanted.labels.is_none() {
+            loaded.labels = idx::labels_beside(self.path, self.room)?;
+        }
+        Ok(loaded)
+    }
+
+    /// Labels and weights, from columns or files, and checks of what belongs together.
+    fn finish(&self, loaded: Loaded) -> Outcome<Dataset> {
+        let mut warnings = Vec::new();
+        if !loaded.texts.is_empty() {
+            let names = listed(loaded.texts.iter().map(|(name, _)| name.as_str()));
+            warnings.push(format!("columns of text are shown but not measured: {names}"));
+        }
+        if loaded.is_graph && !self.is_precomputed {
+            let message = format!("{} is a graph, not samples", shown(self.path));
+            return Err(Failure::usage(message).hint("add --precomputed similarity"));
+        }
+        let content = match loaded.content {
+            Content::Sparse(rows) if !self.is_precomputed => Content::Dense(rows.to_dense(self.room)?),
+            content => content,
+        };
+        let content = match self.options.precision {
+            None => content,
+            Some(precision) => content.with_precision(precision),
+        };
+        let mut dataset = Dataset {
+            name: shown(self.path),
+            content,
+            classes: None,
+            weights: loaded.weights,
+            ids: loaded.ids,
+            texts: loaded.texts,
+            feature_names: loaded.feature_names,
+            picture: loaded.picture,
+            warnings,
+        };
+        let samples = dataset.len();
+        let labels = match (&self.options.labels, loaded.labels) {
+            (_, Some(labels)) => Some(labels),
+            (None, None) => None,
+            (Some(name), None) => Some(self.beside("--labels", name, &loaded.names)?),
+        };
+        if let Some(labels) = labels {
+            let labels = vector::fitting(labels, samples, "labels")?;
+            dataset.classes = Some(Classes::new(&labels));
+        }
+        if let (Some(name), None) = (self.weights, &dataset.weights) {
+            let words = vector::fitting(self.beside("--weights", name, &loaded.names)?, samples, "weights")?;
+            dataset.weights = Some(vector::numbers(&words, name)?);
+        }
+        Ok(dataset)
+    }
+
+    /// What was asked for by name and is no column: a file with one value per sample.
+    fn beside(&self, option: &str, name: &str, columns: &[String]) -> Outcome<Vec<String>> {
+        let path = Path::new(name);
+        if path.is_file() {
+            return vector::read(path, self.room);
+        }
+        let columns = || columns.iter().map(String::as_str);
+        let there = match columns().count() {
+            0 => format!("{} has no columns with names", shown(self.path)),
+            _ => format!("the columns of {} are {}", shown(self.path), listed(columns())),
+        };
+        let failure = Failure::usage(format!("{option} {name} is neither a column nor a file; {there}"));
+        Err(match near_miss(name, columns()) {
+            Some(near) => failure.hint(format!("did you mean {option} {near}?")),
+            None => failure,
+        })
+    }
+}
+
+/// Reads bytes of a known format.
+fn load(source: &Source, format: Format, wanted: &Wanted, room: Room) -> Outcome<Loaded> {
+    match format {
+        Format::Npy => npy::read(source, room),
+        Format::Npz => npz::read(source, wanted, room),
+        Format::Csv => table::read(source, b',', wanted, room),
+        Format::Tsv => table::read(source, b'\t', wanted, room),
+        #[cfg(feature = "columnar")]
+        Format::Parquet => columnar::parquet(source, wanted, room),
+        #[cfg(feature = "columnar")]
+        Format::Arrow => columnar::arrow(source, wanted, room),
+        #[cfg(not(feature = "columnar"))]
+        Format::Parquet | Format::Arrow => {
+            Err(Failure::usage("this gromap was built without Parquet and Arrow")
+                .hint("build it with --features columnar"))
+        }
+        Format::Idx => idx::read(source, room),
+        Format::Mtx => mtx::read(source, room),
+        Format::Edges => edges::read(source, room),
+        Format::Folder => Err(Failure::usage("a folder of pictures cannot come from a file or standard input")),
+    }
+}
+
+impl Content {
+    fn with_precision(self, precision: Precision) -> Self {
+        match self {
+            Self::Dense(samples) => {
+                Self::Dense(Samples { values: samples.values.with_precision(precision), ..samples })
+            }
+            Self::Sparse(rows) => Self::Sparse(rows.with_precision(precision)),
+        }
+    }
+}
+
+/// Samples of either precision for code that takes one.
+pub(crate) trait WithSamples {
+    type Output;
+    fn call<S: Scalar>(self, samples: &Matrix<'_, S>) -> Outcome<Self::Output>;
+}
+
+impl Samples {
+    /// Runs code on the samples as a matrix, without a copy.
+    pub(crate) fn with<W: WithSamples>(&self, work: W) -> Outcome<W::Output> {
+        match &self.values {
+            Values::F32(values) => work.call(&Matrix::new(values.as_slice(), self.rows, self.columns)?),
+            Values::F64(values) => work.call(&Matrix::new(values.as_slice(), self.rows, self.columns)?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_sorted_by_value_or_by_name() {
+        let labels = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let numbers = Classes::new(&labels(&["10", "9", "10", "2"]));
+        assert_eq!((numbers.names, numbers.of_samples), (labels(&["2", "9", "10"]), vec![2, 1, 2, 0]));
+        let words = Classes::new(&labels(&["b", "a10", "a9"]));
+        assert_eq!(words.of_samples, [2, 0, 1]);
+    }
+}

@@ -1,0 +1,278 @@
+//! Tables of text, `.csv` and `.tsv`: a header, then one sample in each row.
+//!
+//! Columns of numbers are features. The columns of labels and weights are named by the user; a column that is called id, index
+//! or name (or nothing, as pandas writes its index) names the samples; columns of text are kept to be shown. A column that is
+//! numbers in some rows and text in others is a mistake, and so is a missing number: both are named by line and column.
+
+use csv::{ByteRecord, Reader, ReaderBuilder};
+
+use super::source::{Room, Source, Stream};
+use super::{Content, Loaded, Samples, Values, Wanted};
+use crate::failure::{Failure, Outcome, listed};
+
+/// Rows from which it is told what each column is.
+const LOOKED_AT: usize = 1000;
+
+/// What a column is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Feature,
+    Label,
+    Weight,
+    Id,
+    Text,
+}
+
+/// The role that a name alone decides.
+pub(super) fn named_role(name: &str, wanted: &Wanted) -> Option<Role> {
+    if wanted.labels.as_deref() == Some(name) {
+        return Some(Role::Label);
+    }
+    if wanted.weights.as_deref() == Some(name) {
+        return Some(Role::Weight);
+    }
+    let name = name.to_lowercase();
+    ["", "id", "ids", "index", "name", "unnamed: 0"].contains(&name.as_str()).then_some(Role::Id)
+}
+
+/// Reads a table with columns between `delimiter`s.
+pub(super) fn read(source: &Source, delimiter: u8, wanted: &Wanted, room: Room) -> Outcome<Loaded> {
+    let stream = source.stream()?;
+    let Stream { bytes, name, .. } = stream;
+    let reader = ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(bytes);
+    let mut rows = Rows { reader, waiting: Vec::new().into_iter(), name };
+    let mut first = Vec::new();
+    while first.len() <= LOOKED_AT
+        && let Some(record) = rows.next()?
+    {
+        first.push(record);
+    }
+    let (names, has_header) = header(first.first().ok_or_else(|| rows.bad("there is no row"))?);
+    if has_header {
+        first.remove(0);
+    }
+    if first.is_empty() {
+        return Err(rows.bad("there is a header, but no row"));
+    }
+    let roles = roles(&names, &first, wanted, &rows.name)?;
+    rows.waiting = first.into_iter();
+    let mut table = Table::new(names, roles, room);
+    while let Some(record) = rows.next()? {
+        table.push(&record, &rows.name)?;
+    }
+    table.finish(&rows.name)
+}
+
+/// Records: those that were looked at already, then the rest of the file.
+struct Rows<'a> {
+    reader: Reader<Box<dyn std::io::BufRead + 'a>>,
+    waiting: std::vec::IntoIter<ByteRecord>,
+    name: String,
+}
+
+impl Rows<'_> {
+    fn next(&mut self) -> Outcome<Option<ByteRecord>> {
+        if let Some(record) = self.waiting.next() {
+            return Ok(Some(record));
+        }
+        let mut record = ByteRecord::new();
+        match self.reader.read_byte_record(&mut record) {
+            Ok(true) => Ok(Some(record)),
+            Ok(false) => Ok(None),
+            Err(error) => Err(match error.into_kind() {
+                csv::ErrorKind::Io(error) => Failure::reading(&self.name, &error),
+                other => self.bad(&format!("{other:?}")),
+            }),
+        }
+    }
+
+    fn bad(&self, problem: &str) -> Failure {
+        Failure::data(format!("{}: {problem}", self.name))
+    }
+}
+
+fn cell(record: &ByteRecord, column: usize) -> String {
+    String::from_utf8_lossy(record.get(column).unwrap_or_default()).trim().to_owned()
+}
+
+fn number(record: &ByteRecord, column: usize) -> Option<f64> {
+    let text = std::str::from_utf8(record.get(column).unwrap_or_default()).ok()?.trim();
+    text.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// What stands for a number that is not known.
+fn is_missing(text: &str) -> bool {
+    matches!(text.to_lowercase().as_str(), "" | "na" | "n/a" | "nan" | "null" | "none" | "?")
+}
+
+/// The names of the columns, and whether the first row has them. Names that are all numbers are names only if they are
+/// 0, 1, 2, …, as pandas counts columns without a name.
+fn header(first: &ByteRecord) -> (Vec<String>, bool) {
+    let count = first.len();
+    let cells: Vec<String> = (0..count).map(|column| cell(first, column)).collect();
+    let counted = cells.iter().enumerate().all(|(column, text)| *text == column.to_string());
+    let is_row = (0..count).all(|column| number(first, column).is_some());
+    if is_row && !(counted && count > 1) {
+        return ((0..count).map(|column| column.to_string()).collect(), false);
+    }
+    // Some programs begin text with a mark of its encoding.
+    (cells.iter().map(|text| text.trim_start_matches('\u{feff}').to_owned()).collect(), true)
+}
+
+/// What each column is for.
+fn roles(names: &[String], rows: &[ByteRecord], wanted: &Wanted, file: &str) -> Outcome<Vec<Role>> {
+    let role = |(column, name): (usize, &String)| {
+        if let Some(role) = named_role(name, wanted) {
+            return Ok(role);
+        }
+        let text = |row: &&ByteRecord| number(row, column).is_none() && !is_missing(&cell(row, column));
+        let texts = rows.iter().filter(text).count();
+        let numbers = rows.iter().filter(|row| number(row, column).is_some()).count();
+        match (numbers, texts) {
+            (_, 0) => Ok(Role::Feature),
+            (0, _) => Ok(Role::Text),
+            _ => {
+                let row = rows.iter().find(text).map_or(0, line);
+                let shown = rows.iter().find(text).map(|row| cell(row, column)).unwrap_or_default();
+                Err(Failure::data(format!("{file}, line {row}, column \"{name}\": \"{shown}\" is not a number")))
+            }
+        }
+    };
+    names.iter().enumerate().map(role).collect()
+}
+
+fn line(record: &ByteRecord) -> u64 {
+    record.position().map_or(0, csv::Position::line)
+}
+
+/// A table in the making.
+struct Table {
+    names: Vec<String>,
+    roles: Vec<Role>,
+    features: usize,
+    values: Vec<f64>,
+    rows: usize,
+    labels: Vec<String>,
+    weights: Vec<f64>,
+    ids: Vec<String>,
+    texts: Vec<Vec<String>>,
+    text_bytes: u64,
+    room: Room,
+}
+
+impl Table {
+    fn new(names: Vec<String>, roles: Vec<Role>, room: Room) -> Self {
+        let count = |wanted: Role| roles.iter().filter(|&&role| role == wanted).count();
+        let (features, texts) = (count(Role::Feature), vec![Vec::new(); count(Role::Text)]);
+        let (values, labels, weights, ids) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { names, roles, features, values, rows: 0, labels, weights, ids, texts, text_bytes: 0, room }
+    }
+
+    fn push(&mut self, record: &ByteRecord, file: &str) -> Outcome<()> {
+        let columns = self.names.len();
+        if record.len() != columns {
+            let (line, found) = (line(record), record.len());
+            return Err(Failure::data(format!("{file}, line {line}: {found} cells, but there are {columns} columns")));
+        }
+        let mut text = 0;
+        for column in 0..columns {
+            match self.roles[column] {
+                Role::Feature => self.values.push(self.number(record, column, file)?),
+                Role::Weight => self.weights.push(self.number(record, column, file)?),
+                Role::Label => self.labels.push(cell(record, column)),
+                Role::Id if self.ids.len() <= self.rows => self.ids.push(cell(record, column)),
+                Role::Id => {}
+                Role::Text => {
+                    self.texts[text].push(cell(record, column));
+                    text += 1;
+                }
+            }
+            if !matches!(self.roles[column], Role::Feature | Role::Weight) {
+                self.text_bytes += (record.get(column).map_or(0, <[u8]>::len) + size_of::<String>()) as u64;
+            }
+        }
+        self.rows += 1;
+        if self.rows.is_multiple_of(1024) {
+            self.room.check(file, self.text_bytes + 8 * self.values.len() as u64)?;
+        }
+        Ok(())
+    }
+
+    fn number(&self, record: &ByteRecord, column: usize, file: &str) -> Outcome<f64> {
+        number(record, column).ok_or_else(|| {
+            let (line, name, text) = (line(record), &self.names[column], cell(record, column));
+            let problem =
+                if is_missing(&text) { "the number is missing".into() } else { format!("\"{text}\" is not a number") };
+            Failure::data(format!("{file}, line {line}, column \"{name}\": {problem}"))
+        })
+    }
+
+    fn finish(self, file: &str) -> Outcome<Loaded> {
+        if self.features == 0 {
+            let names = listed(self.names.iter().map(String::as_str));
+            return Err(Failure::data(format!("{file}: no column of numbers is left as a feature; there are {names}")));
+        }
+        let of = |wanted: Role| self.names.iter().zip(&self.roles).filter(move |(_, role)| **role == wanted);
+        let samples = Samples { values: Values::F64(self.values), rows: self.rows, columns: self.features };
+        Ok(Loaded {
+            labels: of(Role::Label).next().map(|_| self.labels),
+            weights: of(Role::Weight).next().map(|_| self.weights),
+            ids: of(Role::Id).next().map(|_| self.ids),
+            feature_names: Some(of(Role::Feature).map(|(name, _)| name.clone()).collect()),
+            texts: of(Role::Text).map(|(name, _)| name.clone()).zip(self.texts).collect(),
+            names: self.names,
+            ..Loaded::new(Content::Dense(samples))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted() -> Wanted {
+        Wanted { labels: Some("kind".into()), weights: Some("w".into()) }
+    }
+
+    fn load(text: &str) -> Loaded {
+        read(&Source::memory("t.csv", text.as_bytes()), b',', &wanted(), Room(1 << 20)).unwrap()
+    }
+
+    fn values(loaded: &Loaded) -> Vec<f64> {
+        let Content::Dense(samples) = &loaded.content else { panic!("not dense") };
+        samples.values.to_f64()
+    }
+
+    #[test]
+    fn columns_have_roles() {
+        let loaded = load("\u{feff}id,x,kind,w,note,y\na,1,cat,2,hi,3\nb,-1e1,dog,0.5,,4\n");
+        assert_eq!(values(&loaded), [1.0, 3.0, -10.0, 4.0]);
+        assert_eq!(loaded.labels.as_deref(), Some(&["cat".to_owned(), "dog".into()][..]));
+        assert_eq!((loaded.weights, loaded.ids), (Some(vec![2.0, 0.5]), Some(vec!["a".into(), "b".into()])));
+        assert_eq!(loaded.texts, [("note".to_owned(), vec!["hi".to_owned(), String::new()])]);
+        assert_eq!(loaded.feature_names, Some(vec!["x".into(), "y".into()]));
+    }
+
+    #[test]
+    fn a_header_is_told_from_a_row() {
+        assert_eq!(values(&load("1,2\n3,4\n")), [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(values(&load("0,1\n3,4\n")), [3.0, 4.0]);
+        assert_eq!(load("1,2\n3,4\n").names, ["0", "1"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let message = |text: &str| {
+            read(&Source::memory("t.csv", text.as_bytes()), b',', &wanted(), Room(1 << 20))
+                .map(|_| ())
+                .unwrap_err()
+                .message
+        };
+        assert_eq!(message("a,b\n1,2\n3\n"), "t.csv, line 3: 1 cells, but there are 2 columns");
+        assert_eq!(message("a,b\n1,2\n3,x\n"), "t.csv, line 3, column \"b\": \"x\" is not a number");
+        assert_eq!(message("a,b\n1,2\n3,\n"), "t.csv, line 3, column \"b\": the number is missing");
+        assert_eq!(message("a,b\n1,2\n3,NaN\n"), "t.csv, line 3, column \"b\": the number is missing");
+        assert!(message("a,b\n").contains("no row"));
+        assert!(message("kind\ncat\n").contains("no column of numbers"));
+    }
+}

@@ -1,0 +1,201 @@
+//! What can go wrong, in the words of the command line: a kind that decides the exit code, a message, and, where there
+//! is one, a way out.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+/// Result of everything that can fail here.
+pub(crate) type Outcome<T> = Result<T, Failure>;
+
+/// What went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The command cannot mean that, or not with these data.
+    Usage,
+    /// The data are damaged, incomplete or not what the method can take.
+    Data,
+    /// The system refused: a file that is not there, a full disk.
+    Io,
+    /// More memory than allowed would be needed.
+    Memory,
+    /// Ended by a signal before there was anything to keep.
+    Interrupted,
+    /// Anything else.
+    Failure,
+}
+
+impl Kind {
+    /// The name in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::Data => "data",
+            Self::Io => "io",
+            Self::Memory => "memory",
+            Self::Interrupted => "interrupted",
+            Self::Failure => "failure",
+        }
+    }
+
+    pub(crate) fn exit_code(self) -> u8 {
+        match self {
+            Self::Io | Self::Memory | Self::Failure => 1,
+            Self::Usage => 2,
+            Self::Data => 3,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// A failure and what could be done about it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Failure {
+    pub(crate) kind: Kind,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    /// The reader of our output went away, as in `gromap demo | head`: nothing went wrong.
+    pub(crate) is_broken_pipe: bool,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None, is_broken_pipe: false }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    pub(crate) fn data(message: impl Into<String>) -> Self {
+        Self::new(Kind::Data, message)
+    }
+
+    /// A system's refusal, with what was attempted.
+    pub(crate) fn io(doing: impl fmt::Display, error: &io::Error) -> Self {
+        let is_broken_pipe = error.kind() == io::ErrorKind::BrokenPipe;
+        Self { is_broken_pipe, ..Self::new(Kind::Io, format!("{doing}: {error}")) }
+    }
+
+    /// Trouble with reading: the system's if it has a number, otherwise the data's, such as a broken gzip stream.
+    pub(crate) fn reading(name: &str, error: &io::Error) -> Self {
+        if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::NotFound {
+            return Self::io(format_args!("cannot read {name}"), error);
+        }
+        Self::data(format!("{name}: {error}"))
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same, with the name of the file it is about before the message.
+    pub(crate) fn about(mut self, name: impl fmt::Display) -> Self {
+        self.message = format!("{name}: {}", self.message);
+        self
+    }
+
+    /// The object that programs read.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({"error": {"kind": self.kind.name(), "message": self.message, "hint": self.hint}})
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.message)?;
+        self.hint.iter().try_for_each(|hint| write!(f, "\n  hint: {hint}"))
+    }
+}
+
+/// The names of the core's parameters as options. A parameter that is not here is a property of the data.
+const OPTIONS: [(&str, &str); 14] = [
+    ("n_prototypes", "--prototypes"),
+    ("number of prototypes of a path", "--prototypes"),
+    ("perplexity", "--perplexity"),
+    ("number of perplexities", "--perplexity"),
+    ("neighbors", "--neighbors"),
+    ("dims", "--dims"),
+    ("n_init", "--n-init"),
+    ("alpha", "--alpha"),
+    ("gamma", "--gamma"),
+    ("coef0", "--coef0"),
+    ("degree", "--degree"),
+    ("components", "--pca"),
+    ("number of components", "--pca"),
+    ("rel_tolerance", "--tolerance"),
+];
+
+impl From<gromap::Error> for Failure {
+    fn from(error: gromap::Error) -> Self {
+        use gromap::Error;
+        match &error {
+            Error::Parameter { name, value, allowed } => {
+                match OPTIONS.iter().find(|(parameter, _)| parameter == name) {
+                    Some((_, option)) => Self::usage(format!("{option} is {value}; it must be {allowed}")),
+                    None => Self::data(error.to_string()),
+                }
+            }
+            Error::Name { .. } | Error::Unsupported(_) => Self::usage(error.to_string()),
+            Error::Memory { .. } => Self::new(Kind::Memory, error.to_string()),
+            _ => Self::data(error.to_string()),
+        }
+    }
+}
+
+impl From<gromap_report::Error> for Failure {
+    fn from(error: gromap_report::Error) -> Self {
+        Self::data(error.to_string())
+    }
+}
+
+/// A path for people.
+pub(crate) fn shown(path: &Path) -> String {
+    if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() }
+}
+
+/// "did you mean", if a name is near one that exists.
+pub(crate) fn near_miss<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase());
+    let best = names.into_iter().map(|other| (likeness(other), other)).max_by(|a, b| a.0.total_cmp(&b.0));
+    best.filter(|(likeness, _)| *likeness > 0.8).map(|(_, other)| other)
+}
+
+/// Some names for a message; of many, the first ones.
+pub(crate) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    const MOST: usize = 20;
+    let mut names = names.into_iter();
+    let first: Vec<&str> = names.by_ref().take(MOST).collect();
+    let rest = names.count();
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    format!("{}{more}", first.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_named_as_options_and_data_are_not() {
+        let core = |name, allowed: &str| gromap::Error::Parameter { name, value: 7.0, allowed: allowed.into() };
+        let wrong = Failure::from(core("n_prototypes", "from 1 to 5"));
+        assert_eq!((wrong.kind, wrong.message.as_str()), (Kind::Usage, "--prototypes is 7; it must be from 1 to 5"));
+        assert_eq!(Failure::from(core("number of different samples", "at least 2")).kind, Kind::Data);
+    }
+
+    #[test]
+    fn near_misses_are_near() {
+        assert_eq!(near_miss("specis", ["sepal", "species"]), Some("species"));
+        assert_eq!(near_miss("Label", ["label"]), Some("label"));
+        assert_eq!(near_miss("weight", ["x", "y"]), None);
+    }
+
+    #[test]
+    fn many_names_are_cut_short() {
+        assert_eq!(listed(["a", "b"]), "a, b");
+        assert!(listed((0..30).map(|_| "x")).ends_with("x and 10 more"));
+    }
+}

@@ -1,0 +1,47 @@
+//! What the machine has and what this process took of it, as far as the system tells.
+
+use std::fs::read_to_string;
+
+/// Share of the machine's memory that may be taken unless told otherwise.
+const SHARE: f64 = 0.8;
+
+/// The default of `--max-memory`: 80% of what the machine, or the container it plays, has. No limit where nobody says.
+pub(crate) fn default_limit() -> u64 {
+    memory().map_or(u64::MAX, |bytes| (SHARE * bytes as f64) as u64)
+}
+
+/// Memory of the machine, or of the control group that holds this process.
+fn memory() -> Option<u64> {
+    let machine = kilobytes(&read_to_string("/proc/meminfo").ok()?, "MemTotal:")?;
+    let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    let limits = group.iter().filter_map(|path| read_to_string(path).ok()?.trim().parse().ok());
+    limits.chain([machine]).min()
+}
+
+/// The most memory this process has held at once.
+pub(crate) fn peak() -> Option<u64> {
+    kilobytes(&read_to_string("/proc/self/status").ok()?, "VmHWM:")
+}
+
+/// The bytes in a line such as `MemTotal: 1024 kB`.
+fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|number| 1024 * number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_the_system_are_understood() {
+        assert_eq!(kilobytes("A: 1 kB\nMemTotal:  20 kB\n", "MemTotal:"), Some(20 * 1024));
+        assert_eq!(kilobytes("MemTotal: many\n", "MemTotal:"), None);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_limit_is_more_than_we_have_taken() {
+        assert!(peak().unwrap() < default_limit());
+    }
+}

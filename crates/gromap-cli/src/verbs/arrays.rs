@@ -1,0 +1,121 @@
+//! Labels and coordinates as files: tables with a header, or arrays of numpy.
+
+use std::path::Path;
+
+use gromap::Matrix;
+
+use crate::failure::{Failure, Outcome, shown};
+
+/// How arrays are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Csv,
+    Tsv,
+    Npy,
+}
+
+impl Format {
+    /// The format that a name tells; a table with commas where there is none.
+    pub(super) fn of(path: Option<&Path>) -> Outcome<Self> {
+        let Some(path) = path else { return Ok(Self::Csv) };
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("csv") => Ok(Self::Csv),
+            Some("tsv") => Ok(Self::Tsv),
+            Some("npy") => Ok(Self::Npy),
+            // A device or a pipe has no format of its own.
+            _ if path.exists() && !path.is_file() => Ok(Self::Csv),
+            _ => Err(Failure::usage(format!("-o {} must end in .csv, .tsv or .npy", shown(path)))),
+        }
+    }
+}
+
+/// What there is to say of every sample.
+pub(super) struct Table<'a> {
+    pub(super) ids: Option<&'a [String]>,
+    pub(super) labels: Option<&'a [u32]>,
+    pub(super) places: Option<&'a Matrix<'a>>,
+}
+
+impl Table<'_> {
+    pub(super) fn bytes(&self, format: Format) -> Outcome<Vec<u8>> {
+        match format {
+            Format::Csv => self.text(b','),
+            Format::Tsv => self.text(b'\t'),
+            Format::Npy => Ok(self.array()),
+        }
+    }
+
+    /// An array of coordinates, or of labels if there are no coordinates.
+    fn array(&self) -> Vec<u8> {
+        if let Some(places) = self.places {
+            let shape = format!("({}, {})", places.rows(), places.columns());
+            return array("<f8", &shape, places.values().iter().flat_map(|value| value.to_le_bytes()));
+        }
+        let labels = self.labels.unwrap_or_default();
+        let values = labels.iter().flat_map(|&label| i64::from(label).to_le_bytes());
+        array("<i8", &format!("({},)", labels.len()), values)
+    }
+
+    fn text(&self, delimiter: u8) -> Outcome<Vec<u8>> {
+        let count = self.labels.map(<[u32]>::len).or(self.places.map(Matrix::rows)).unwrap_or(0);
+        let dims = self.places.map_or(0, Matrix::columns);
+        let mut header = vec!["sample".to_owned()];
+        header.extend(self.labels.map(|_| "label".to_owned()));
+        header.extend((0..dims).map(|axis| axis_name(axis, dims)));
+        let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
+        let trouble = |error: csv::Error| Failure::data(error.to_string());
+        writer.write_record(&header).map_err(trouble)?;
+        for i in 0..count {
+            let mut row = vec![self.ids.map_or_else(|| i.to_string(), |ids| ids[i].clone())];
+            row.extend(self.labels.map(|labels| labels[i].to_string()));
+            row.extend(self.places.into_iter().flat_map(|places| places.row(i)).map(ToString::to_string));
+            writer.write_record(&row).map_err(trouble)?;
+        }
+        writer.into_inner().map_err(|error| Failure::data(error.to_string()))
+    }
+}
+
+/// x, y, z; where there are more, axes have numbers.
+fn axis_name(axis: usize, dims: usize) -> String {
+    match ["x", "y", "z"].get(axis) {
+        Some(name) if dims <= 3 => (*name).into(),
+        _ => format!("x{axis}"),
+    }
+}
+
+/// Coordinates as lists, for JSON.
+pub(super) fn rows<'a>(places: &'a Matrix<'_>) -> Vec<&'a [f64]> {
+    (0..places.rows()).map(|i| places.row(i)).collect()
+}
+
+/// An array as numpy writes it: the values begin at a multiple of 64 bytes.
+fn array(descr: &str, shape: &str, values: impl Iterator<Item = u8>) -> Vec<u8> {
+    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+    let length = (10 + text.len() + 1).next_multiple_of(64) - 10;
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((length as u16).to_le_bytes());
+    bytes.extend(format!("{text:<width$}\n", width = length - 1).bytes());
+    bytes.extend(values);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_name_samples_and_axes() {
+        let places = Matrix::new(vec![0.5, 1.0, 2.0, -3.0], 2, 2).unwrap();
+        let ids = ["a".to_owned(), "b,c".into()];
+        let table = Table { ids: Some(&ids), labels: Some(&[7, 8]), places: Some(&places) };
+        let text = String::from_utf8(table.bytes(Format::Csv).unwrap()).unwrap();
+        assert_eq!(text, "sample,label,x,y\na,7,0.5,1\n\"b,c\",8,2,-3\n");
+    }
+
+    #[test]
+    fn arrays_are_those_of_numpy() {
+        let bytes = Table { ids: None, labels: Some(&[7, 8]), places: None }.bytes(Format::Npy).unwrap();
+        assert_eq!((bytes.len(), &bytes[..8], bytes[127]), (144, &b"\x93NUMPY\x01\x00"[..], b'\n'));
+        assert_eq!(bytes[128..], [7, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,77 @@
+//! One file for each verb, and what they share: reading and fitting (`job.rs`), the plan of memory (`plan.rs`), writing
+//! arrays (`arrays.rs`), making reports (`page.rs`).
+
+mod arrays;
+mod cluster;
+mod demo;
+mod embed;
+mod fit;
+mod info;
+mod job;
+mod manual;
+mod page;
+mod path;
+mod plan;
+mod report;
+mod score;
+mod transform;
+
+use std::io::Write;
+
+use clap::ArgMatches;
+
+use crate::args::{Arguments, Verb};
+use crate::failure::{Failure, Outcome};
+use crate::recipe::Asked;
+
+/// How a run ended, if nothing failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Done,
+    /// Rounds ran out, and `--strict` was asked for.
+    NotConverged,
+    /// Ctrl-C; the best state so far is kept.
+    Interrupted,
+}
+
+impl Exit {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::NotConverged => 4,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// Does what was asked. `matches` tells what was given and what is a default.
+pub(crate) fn run(arguments: &Arguments, matches: &ArgMatches, command: &clap::Command) -> Outcome<Exit> {
+    let (name, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no verb is given"))?;
+    let command = command.find_subcommand(name).ok_or_else(|| Failure::usage("no verb is given"))?;
+    let asked = Asked { matches, command };
+    match &arguments.verb {
+        Verb::Fit(args) => fit::run(args, &asked),
+        Verb::Path(args) => path::run(args, &asked),
+        Verb::Cluster(args) => cluster::run(args, &asked),
+        Verb::Embed(args) => embed::run(args, &asked),
+        Verb::Transform(args) => transform::run(args),
+        Verb::Score(args) => score::run(args),
+        Verb::Report(args) => report::run(args),
+        Verb::Info(args) => info::run(args),
+        Verb::Demo(args) => demo::run(args),
+        Verb::Completions(args) => manual::completions(args),
+        Verb::Man(args) => manual::pages(args),
+    }
+}
+
+/// Writes to standard output.
+fn print(text: impl std::fmt::Display) -> Outcome<()> {
+    print_bytes(text.to_string().as_bytes())
+}
+
+/// Writes bytes to standard output.
+fn print_bytes(bytes: &[u8]) -> Outcome<()> {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(bytes).and_then(|()| out.flush());
+    written.map_err(|error| Failure::io("cannot write to standard output", &error))
+}

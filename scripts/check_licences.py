@@ -17,6 +17,7 @@ ALLOWED = {
     "Apache-2.0 WITH LLVM-exception",
     "BSD-2-Clause",
     "BSD-3-Clause",
+    "CC0-1.0",
     "Unicode-3.0",
     "Zlib",
 }

@@ -1,37 +1,31 @@
-//! Runs the program as a user would.
+//! Runs the demo as a user would.
 
-use std::process::{Command, Output};
+mod common;
 
+use common::{Bench, numbers, without_times};
 use serde_json::Value;
-
-fn program(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gromap"));
-    command.args(arguments);
-    command
-}
+use std::process::Output;
 
 fn gromap(arguments: &[&str]) -> Output {
-    program(arguments).output().expect("the program starts")
+    Bench::new().run(arguments)
 }
 
-/// The JSON of a run that must succeed, quietly; without the times, which are never the same.
-fn json(command: &mut Command) -> Value {
-    let output = command.output().expect("the program starts");
+/// The JSON of a run without what is never the same.
+fn json(arguments: &[&str], threads: &str) -> Value {
+    let bench = Bench::new();
+    let output = bench.command(arguments).arg("--json").env("RAYON_NUM_THREADS", threads).output().expect("it starts");
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(output.stderr.is_empty());
     let mut found: Value = serde_json::from_slice(&output.stdout).expect("standard output is one JSON value");
-    assert!(found["seconds"]["total"].take().as_f64() > Some(0.0));
-    found["seconds"].take();
+    assert!(found["seconds"]["total"].as_f64() > Some(0.0));
+    without_times(&mut found);
+    found["threads"].take();
     found
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().expect("a list").iter().map(|number| number.as_f64().expect("a number")).collect()
 }
 
 #[test]
 fn demo_finds_the_kinds_of_clothing() {
-    let found = json(&mut program(&["demo", "--json"]));
+    let found = json(&["demo"], "2");
     assert_eq!((&found["n_samples"], &found["n_prototypes"], &found["seed"]), (&2000.into(), &20.into(), &0.into()));
 
     let prototypes = found["prototypes"].as_array().expect("a list");
@@ -58,14 +52,14 @@ fn demo_finds_the_kinds_of_clothing() {
 
 #[test]
 fn the_seed_decides_the_result() {
-    let run = |seed| json(&mut program(&["demo", "--json", "--prototypes", "5", "--seed", seed]));
+    let run = |seed| json(&["demo", "--prototypes", "5", "--seed", seed], "2");
     assert_eq!(run("3"), run("3"));
     assert_ne!(run("3")["loss_history"], run("4")["loss_history"]);
 }
 
 #[test]
 fn the_number_of_threads_does_not() {
-    let run = |threads| json(program(&["demo", "--json", "--prototypes", "5"]).env("RAYON_NUM_THREADS", threads));
+    let run = |threads| json(&["demo", "--prototypes", "5"], threads);
     let alone = run("1");
     assert_eq!(alone, run("2"));
     assert_eq!(alone, run("4"));
@@ -73,7 +67,7 @@ fn the_number_of_threads_does_not() {
 
 #[test]
 fn one_prototype_holds_everything() {
-    let found = json(&mut program(&["demo", "--json", "--prototypes", "1"]));
+    let found = json(&["demo", "--prototypes", "1"], "2");
     assert_eq!(found["prototypes"][0]["members"], 2000);
     assert_eq!(found["prototypes"][0]["purity"], 0.1);
     assert_eq!(found["metrics"]["ari"], 0.0);
@@ -87,6 +81,22 @@ fn the_table_has_a_line_for_each_prototype_in_use() {
     let starts_with_number =
         |line: &&str| line.split_whitespace().next().is_some_and(|word| word.parse::<usize>().is_ok());
     assert_eq!(text.lines().filter(starts_with_number).count(), 3);
+}
+
+#[test]
+fn the_map_is_written_and_named() {
+    let bench = Bench::new();
+    let found = bench.json(&["demo", "--prototypes", "3"]);
+    assert_eq!(found["report"], "gromap-demo.html");
+    let page = bench.text("gromap-demo.html");
+    assert!(page.starts_with("<!doctype html>") && page.len() > 100_000);
+    // Its own file is replaced; another one only on demand.
+    bench.json(&["demo", "--prototypes", "2"]);
+    assert_ne!(bench.text("gromap-demo.html"), page);
+    let refused = bench.error(&["demo", "-o", "gromap-demo.html"], 1);
+    assert_eq!((&refused["kind"], &refused["hint"]), (&"io".into(), &"add --force to replace it".into()));
+    bench.json(&["demo", "--prototypes", "2", "-o", "gromap-demo.html", "--force"]);
+    assert_eq!(bench.files(), ["gromap-demo.html"]);
 }
 
 /// One test for each list of arguments, so that a failure has a name.

@@ -9,7 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Once};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Schema};
@@ -97,7 +100,7 @@ struct Column {
 }
 
 fn is_number(kind: &DataType) -> bool {
-    kind.is_numeric() || *kind == DataType::Boolean
+    kind.is_integer() || kind.is_floating() || *kind == DataType::Boolean
 }
 
 fn is_text(kind: &DataType) -> bool {
@@ -167,7 +170,7 @@ fn gather(
                     blocks.push((block, width));
                 }
                 Role::Weight => weights.extend(numbers(array, rows).map_err(|failure| failure.about(about(column)))?.0),
-                _ => texts[at].extend(words(array).map_err(|error| bad(source, &error))?),
+                _ => texts[at].extend(words(array).map_err(|failure| failure.about(about(column)))?),
             }
         }
         for row in 0..batch.num_rows() {
@@ -233,8 +236,7 @@ fn numbers(array: &ArrayRef, first: usize) -> Outcome<(Vec<f64>, usize)> {
         _ => (Arc::clone(array), 1),
     };
     missing(&flat, width.max(1))?;
-    let doubles = arrow_cast::cast(&flat, &DataType::Float64).map_err(|error| Failure::data(error.to_string()))?;
-    let doubles = doubles.as_primitive::<Float64Type>().values().to_vec();
+    let doubles = doubles(&flat)?;
     if doubles.len() != width * array.len() {
         return Err(Failure::data(format!("{} numbers for {} rows", doubles.len(), array.len())));
     }
@@ -257,8 +259,50 @@ fn equal_lists<O: arrow_array::OffsetSizeTrait>(
     Ok((lists.values().slice(start, width * lists.len()), width))
 }
 
+/// Numbers of any type in double precision.
+fn doubles(array: &ArrayRef) -> Outcome<Vec<f64>> {
+    macro_rules! widened {
+        ($kind:ty) => {
+            array.as_primitive::<$kind>().values().iter().map(|&value| f64::from(value)).collect()
+        };
+    }
+    Ok(match array.data_type() {
+        DataType::Boolean => array.as_boolean().values().iter().map(|value| f64::from(u8::from(value))).collect(),
+        DataType::Int8 => widened!(Int8Type),
+        DataType::Int16 => widened!(Int16Type),
+        DataType::Int32 => widened!(Int32Type),
+        DataType::Int64 => array.as_primitive::<Int64Type>().values().iter().map(|&value| value as f64).collect(),
+        DataType::UInt8 => widened!(UInt8Type),
+        DataType::UInt16 => widened!(UInt16Type),
+        DataType::UInt32 => widened!(UInt32Type),
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().values().iter().map(|&value| value as f64).collect(),
+        DataType::Float16 => widened!(Float16Type),
+        DataType::Float32 => widened!(Float32Type),
+        DataType::Float64 => array.as_primitive::<Float64Type>().values().to_vec(),
+        other => return Err(Failure::data(format!("its values are {other}, not numbers"))),
+    })
+}
+
 /// The values of a column as text; what is missing is empty.
-fn words(array: &ArrayRef) -> Result<Vec<String>, ArrowError> {
-    let text = arrow_cast::cast(array, &DataType::Utf8)?;
-    Ok(text.as_string::<i32>().iter().map(|word| word.unwrap_or_default().to_owned()).collect())
+fn words(array: &ArrayRef) -> Outcome<Vec<String>> {
+    fn owned<'a>(words: impl Iterator<Item = Option<&'a str>>) -> Vec<String> {
+        words.map(|word| word.unwrap_or_default().to_owned()).collect()
+    }
+    match array.data_type() {
+        DataType::Utf8 => Ok(owned(array.as_string::<i32>().iter())),
+        DataType::LargeUtf8 => Ok(owned(array.as_string::<i64>().iter())),
+        DataType::Utf8View => Ok(owned(array.as_string_view().iter())),
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            let (names, keys) = (words(dictionary.values())?, dictionary.normalized_keys());
+            let name = |row: usize| if array.is_null(row) { String::new() } else { names[keys[row]].clone() };
+            Ok((0..array.len()).map(name).collect())
+        }
+        kind if is_number(kind) => {
+            let numbers = doubles(array)?;
+            let word = |row: usize| if array.is_null(row) { String::new() } else { numbers[row].to_string() };
+            Ok((0..array.len()).map(word).collect())
+        }
+        other => Err(Failure::data(format!("its values are {other}, neither numbers nor text"))),
+    }
 }

@@ -1,0 +1,208 @@
+//! Every exit code and every kind of error, with the real program; what went wrong is named, and so is the way out.
+
+mod common;
+
+use common::*;
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("x.npy", npy_f64());
+    bench.write("x.csv", csv(","));
+    bench
+}
+
+/// An error of this kind and code whose message has all these words.
+fn refused(arguments: &[&str], code: i32, kind: &str, words: &[&str]) -> serde_json::Value {
+    refused_in(&bench(), arguments, code, kind, words)
+}
+
+fn refused_in(bench: &Bench, arguments: &[&str], code: i32, kind: &str, words: &[&str]) -> serde_json::Value {
+    let error = bench.error(arguments, code);
+    assert_eq!(error["kind"], kind, "{error}");
+    let text = format!("{} {}", error["message"], error["hint"]);
+    for word in words {
+        assert!(text.contains(word), "{arguments:?} does not say {word}: {text}");
+    }
+    error
+}
+
+#[test]
+fn one_is_a_failure_of_the_system() {
+    refused(&["fit", "nowhere.npy"], 1, "io", &["cannot read nowhere.npy"]);
+    refused(&["fit", "x.npy", "-o", "nowhere/m.gromap"], 1, "io", &["no folder"]);
+    let bench = bench();
+    bench.write("m.gromap", "mine");
+    refused_in(&bench, &["fit", "x.npy", "-o", "m.gromap"], 1, "io", &["m.gromap exists already", "--force"]);
+    assert_eq!(bench.text("m.gromap"), "mine");
+}
+
+#[test]
+fn two_is_a_wrong_question() {
+    refused(&["fit", "x.npy", "--method", "tsn"], 2, "usage", &["tsn", "pca, kernel-pca, mds"]);
+    refused(&["fit", "x.npy", "--solver", "newton"], 2, "usage", &["newton", "vertex, cg, mirror"]);
+    refused(&["fit", "x.npy", "--prototypes", "0"], 2, "usage", &["at least 1"]);
+    refused(&["fit", "x.npy", "--prototypes", "91"], 2, "usage", &["--prototypes is 91", "from 1 to 90"]);
+    refused(&["fit", "x.npy", "--perplexity", "90"], 2, "usage", &["--perplexity is 90", "less than 89"]);
+    refused(&["fit", "x.npy", "--alpha", "2"], 2, "usage", &["from 0 to 1"]);
+    refused(&["fit", "x.npy", "--images", "28y28"], 2, "usage", &["28x28"]);
+    refused(&["fit", "x.npy", "--max-memory", "lots"], 2, "usage", &["8GiB"]);
+    refused(&["fit", "x.npy", "--init", "agglomerativ"], 2, "usage", &["neither a file", "--init agglomerative"]);
+    refused(&["fit", "x.npy", "--colour"], 2, "usage", &["--colour"]);
+    refused(&["fit"], 2, "usage", &["DATA"]);
+    refused(&["cluster", "x.npy"], 2, "usage", &["--clusters"]);
+    refused(&["cluster", "x.npy", "--clusters", "3", "-o", "labels.txt"], 2, "usage", &[".csv, .tsv or .npy"]);
+    refused(&["path", "x.npy", "--prototypes", "9,3"], 2, "usage", &["ascending"]);
+    refused(&["path", "x.npy", "--prototypes", "3,9", "-o", "m.gromap"], 2, "usage", &["{n}"]);
+    let bench = bench();
+    bench.write("x.data", "1,2\n");
+    refused_in(&bench, &["fit", "x.data"], 2, "usage", &[".npy, .npz, .csv", "--format"]);
+}
+
+#[test]
+fn columns_that_do_not_exist_are_answered_with_those_that_do() {
+    let error = refused(&["fit", "x.csv", "--labels", "knd"], 2, "usage", &["a, b, c, d, kind, weight"]);
+    assert_eq!(error["hint"], "did you mean --labels kind?");
+    refused(&["fit", "x.csv", "--labels", "kind", "--weights", "wait"], 2, "usage", &["the columns of x.csv are"]);
+    refused(&["fit", "x.npy", "--labels", "kind"], 2, "usage", &["has no columns with names"]);
+}
+
+#[test]
+fn options_without_effect_are_refused() {
+    refused(&["fit", "x.npy", "--method", "pca", "--perplexity", "20"], 2, "usage", &["pca has no perplexity"]);
+    refused(&["fit", "x.npy", "--method", "mds", "--neighbors", "20"], 2, "usage", &["all pairs"]);
+    refused(&["fit", "x.npy", "--gamma", "2"], 2, "usage", &["--method kernel-pca"]);
+    refused(&["fit", "x.npy", "--method", "kernel-pca", "--degree", "2"], 2, "usage", &["the kernel is rbf"]);
+    refused(&["fit", "x.npy", "--method", "umap", "--normalization", "cells"], 2, "usage", &["tsne and tsnekhorn"]);
+    refused(&["fit", "x.npy", "--alpha-scale", "raw"], 2, "usage", &["nothing to weigh"]);
+    refused(&["fit", "x.npy", "--images", "2x2"], 2, "usage", &["--report"]);
+    refused(&["fit", "x.npy", "--precomputed", "similarity", "--pca", "3"], 2, "usage", &["not samples"]);
+    refused(&["embed", "x.npy", "--solver", "cg"], 2, "usage", &["embed gives every sample its own place"]);
+    refused(&["cluster", "x.npy", "--clusters", "3", "--dims", "3"], 2, "usage", &["no places"]);
+    refused(&["cluster", "x.npy", "--clusters", "3", "--target-scale", "raw"], 2, "usage", &["--target identity"]);
+    refused(
+        &["path", "x.npy", "--prototypes", "3,6", "--precomputed", "similarity"],
+        2,
+        "usage",
+        &["made from samples"],
+    );
+    // The default, said aloud, is fine.
+    bench().json(&["embed", "x.npy", "--method", "pca", "--alpha", "1", "--init", "auto"]);
+}
+
+#[test]
+fn three_is_bad_data() {
+    let bench = bench();
+    let bad = |name: &str, bytes: &[u8], words: &[&str]| {
+        bench.write(name, bytes);
+        refused_in(&bench, &["fit", name], 3, "data", words);
+    };
+    bad("short.npy", &npy_f64()[..300], &["claims 2880 bytes of values"]);
+    bad("text.npy", b"hello, this is text", &["not an array of numpy"]);
+    bad("ragged.csv", b"a,b\n1,2\n3\n", &["line 3: 1 cells, but there are 2 columns"]);
+    bad("hole.csv", b"a,b\n1,2\n3,\n", &["line 3, column", "missing"]);
+    bad("empty.csv", b"", &["empty.csv is empty"]);
+    bad("equal.csv", "a,b\n1,2\n".repeat(1).as_bytes(), &["size of the samples"]);
+    bad("x.npz", b"PK, but no archive", &["no archive of arrays"]);
+    bad("x.parquet", b"PAR1 and then nothing", &["x.parquet"]);
+    bad("x.arrow", b"ARROW1 and then nothing", &["x.arrow"]);
+    let nan = npy("<f8", "(3, 1)", [1.0, f64::NAN, 2.0].into_iter().flat_map(f64::to_le_bytes));
+    bad("nan.npy", &nan, &["samples[1, 0] is NaN"]);
+    bench.write("w.txt", "-1\n".repeat(SAMPLES));
+    refused_in(&bench, &["fit", "x.npy", "--weights", "w.txt"], 3, "data", &["sample_weights[0] is -1"]);
+    bench.write("few.txt", "a\nb\n");
+    refused_in(&bench, &["fit", "x.npy", "--labels", "few.txt"], 3, "data", &["2 labels, but 90 samples"]);
+}
+
+#[test]
+fn damaged_models_are_bad_data_too() {
+    let bench = bench();
+    bench.json(&[&["fit", "x.npy", "-o", "m.gromap"], &QUICK[..]].concat());
+    let mut bytes = bench.read("m.gromap");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    bench.write("m.gromap", &bytes);
+    refused_in(&bench, &["info", "m.gromap"], 3, "data", &["m.gromap", "damaged"]);
+    bench.write("m.gromap", &bytes[..middle]);
+    refused_in(&bench, &["transform", "m.gromap", "x.npy"], 3, "data", &["damaged"]);
+    refused_in(&bench, &["score", "m.gromap", "--labels", "x.csv"], 3, "data", &[]);
+}
+
+#[test]
+fn four_is_a_strict_stop_before_convergence() {
+    let bench = bench();
+    let fit = [&["fit", "x.npy", "--max-rounds", "0", "-o", "m.gromap"], &QUICK[..]].concat();
+    let strict = bench.json_with_code(&with(&fit, &["--strict"]), 4);
+    assert_eq!(strict["stop_reason"], "max_rounds");
+    // It is a result all the same.
+    assert_eq!(bench.json(&["info", "m.gromap"])["loss"], strict["loss"]);
+    bench.json(&with(&fit, &["--force"]));
+}
+
+/// Five gigabytes of kernel matrix: the head of the file is enough to refuse it, so the file has nothing but a head, and zeros
+/// that take no room on disk.
+#[test]
+fn a_plan_beyond_the_limit_is_refused_before_anything_is_allocated() {
+    let bench = bench();
+    let path = bench.write("wide.npy", npy("<f8", "(25000, 10)", []));
+    let file = std::fs::File::options().write(true).open(&path).expect("a file");
+    file.set_len(std::fs::metadata(&path).expect("a file").len() + 25_000 * 10 * 8).expect("a file with a hole");
+    let fit = ["fit", "wide.npy", "--method", "kernel-pca", "--max-memory", "1GiB"];
+    let error = refused_in(&bench, &fit, 1, "memory", &["GiB of memory, and the limit is 1.0 GiB", "kernel matrix"]);
+    let hint = error["hint"].as_str().expect("a hint");
+    assert!(hint.starts_with("--method tsnekhorn needs") && hint.contains("raise --max-memory to "), "{hint}");
+    // What the hint says is true.
+    let raised = hint.rsplit(' ').next().expect("a size").to_owned();
+    let plan = |more: &[&str]| bench.json(&[&["fit", "wide.npy", "--dry-run"], more].concat());
+    assert_eq!(plan(&["--method", "kernel-pca", "--max-memory", &raised])["memory"]["fits"], true);
+    assert_eq!(plan(&["--method", "tsnekhorn", "--max-memory", "1GiB"])["memory"]["fits"], true);
+    let refused = plan(&["--method", "kernel-pca", "--max-memory", "1GiB"]);
+    assert_eq!(refused["memory"]["fits"], false);
+    assert!(refused["memory"]["peak_bytes"].as_u64() > Some(5_000_000_000), "{refused}");
+    // A claim beyond the limit is refused as it stands in the header.
+    refused_in(&bench, &["fit", "wide.npy", "--max-memory", "1MiB"], 1, "memory", &["1.0 MiB"]);
+}
+
+/// Ctrl-C: the best model so far is written, and the code says so.
+#[test]
+#[cfg(unix)]
+fn one_hundred_and_thirty_is_an_interruption() {
+    let bench = Bench::new();
+    let rows = 4000;
+    let text: String =
+        (0..rows).map(|i| format!("{},{},{}\n", (i * 37) % 1009, (i * 101) % 997, (i * i) % 991)).collect();
+    bench.write("x.csv", text);
+    let arguments = [
+        "fit",
+        "x.csv",
+        "--prototypes",
+        "300",
+        "--max-rounds",
+        "100000",
+        "--tolerance",
+        "0",
+        "--solver",
+        "mirror",
+        "-v",
+        "-o",
+        "m.gromap",
+    ];
+    let mut child = bench
+        .command(&arguments)
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("it starts");
+    // The first round is told once there is a state worth keeping.
+    let mut log = std::io::BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.starts_with("round ") {
+        line.clear();
+        assert!(std::io::BufRead::read_line(&mut log, &mut line).expect("text") > 0, "it ended before its first round");
+    }
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(killed.success());
+    std::io::copy(&mut log, &mut std::io::sink()).expect("the rest of the log");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let info = bench.json(&["info", "m.gromap"]);
+    assert_eq!(info["stop_reason"], "interrupted");
+}

@@ -1,0 +1,249 @@
+//! Every verb and what it writes, with the real program on small data.
+
+mod common;
+
+use common::*;
+use serde_json::Value;
+
+/// A bench with samples, a table and labels.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("x.npy", npy_f64());
+    bench.write("x.csv", csv(","));
+    bench.write("labels.csv", (0..SAMPLES).map(|i| format!("{}\n", label(i))).collect::<String>());
+    bench
+}
+
+fn fit(more: &[&str]) -> Vec<String> {
+    [&["fit", "x.npy"], &QUICK[..], more].concat().iter().map(ToString::to_string).collect()
+}
+
+fn words(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).collect()
+}
+
+#[test]
+fn fit_writes_a_model_that_other_verbs_take() {
+    let bench = bench();
+    let found = bench.json(&words(&fit(&["--labels", "labels.csv", "-o", "m.gromap", "--report", "map.html"])));
+    assert_eq!(found["n_used"], 6);
+    let history = numbers(&found["loss_history"]);
+    assert!(history.is_sorted_by(|before, after| after <= before), "{history:?}");
+    assert!(bench.text("map.html").starts_with("<!doctype html>"));
+
+    let info = bench.json(&["info", "m.gromap"]);
+    for key in ["method", "n_samples", "n_features", "n_prototypes", "n_used", "dims", "loss", "loss_history", "seed"] {
+        assert_eq!(info[key], found[key], "{key}");
+    }
+    assert_eq!(bench.json(&["score", "m.gromap", "--labels", "labels.csv"])["metrics"], found["metrics"]);
+
+    // Training samples go where the fit put them.
+    let placed = bench.json(&["transform", "m.gromap", "x.npy", "--labels", "labels.csv"]);
+    let members = |k: usize| placed["labels"].as_array().expect("labels").iter().filter(|label| **label == k).count();
+    for prototype in found["prototypes"].as_array().expect("prototypes") {
+        let k = prototype["index"].as_u64().expect("an index") as usize;
+        assert_eq!(prototype["members"], members(k), "{prototype}");
+    }
+    assert_eq!(placed["metrics"]["homogeneity"], found["metrics"]["homogeneity"]);
+}
+
+#[test]
+fn transform_writes_tables_and_arrays() {
+    let bench = bench();
+    bench.json(&words(&fit(&["-o", "m.gromap"])));
+    let printed = bench.printed(&["transform", "m.gromap", "x.npy", "--quiet"]);
+    bench.json(&["transform", "m.gromap", "x.npy", "-o", "out.csv"]);
+    assert_eq!(printed, bench.text("out.csv"));
+    assert_eq!(printed.lines().next(), Some("sample,label,x,y"));
+    assert_eq!(printed.lines().count(), SAMPLES + 1);
+    bench.json(&["transform", "m.gromap", "x.npy", "-o", "out.npy"]);
+    // The coordinates are an array that the program itself can read.
+    let again = bench.json(&["embed", "out.npy", "--method", "pca", "-o", "again.csv"]);
+    assert_eq!((&again["n_samples"], &again["n_features"]), (&SAMPLES.into(), &2.into()));
+    let narrow = bench.write("narrow.csv", "a,b\n1,2\n3,4\n");
+    let refused = bench.error(&["transform", "m.gromap", narrow.to_str().expect("a path")], 3);
+    assert_eq!(refused["message"], "number of features: expected 4, found 2");
+}
+
+#[test]
+fn reports_are_made_from_models_too() {
+    let bench = bench();
+    bench.json(&words(&fit(&["-o", "m.gromap"])));
+    let made = bench.json(&[
+        "report",
+        "m.gromap",
+        "--data",
+        "x.npy",
+        "--labels",
+        "labels.csv",
+        "--images",
+        "2x2",
+        "-o",
+        "map.html",
+    ]);
+    let page = bench.text("map.html");
+    assert_eq!(made["bytes"], page.len());
+    bench.json(&["report", "m.gromap", "-o", "plain.html", "--title", "Mine"]);
+    assert!(bench.text("plain.html").contains("Mine") && page.len() > bench.text("plain.html").len());
+    bench.json(&["report", "m.gromap", "-o", "map.svg"]);
+    assert!(bench.text("map.svg").starts_with("<svg"));
+    bench.write("few.csv", "a,b,c,d\n1,2,3,4\n2,3,4,5\n");
+    let refused = bench.error(&["report", "m.gromap", "--data", "few.csv", "-o", "no.html"], 3);
+    assert_eq!(refused["message"], format!("few.csv has 2 samples, but the model was fitted to {SAMPLES}"));
+}
+
+#[test]
+fn path_has_levels_and_lineage() {
+    let bench = bench();
+    let path = ["path", "x.npy", "--prototypes", "3,6,9", "--perplexity", "8", "--labels", "labels.csv"];
+    let found = bench.json(&with(&path, &["-o", "m-{n}.gromap", "--report", "map.html"]));
+    let levels = found["levels"].as_array().expect("levels");
+    assert_eq!(levels.iter().map(|level| &level["n_prototypes"]).collect::<Vec<_>>(), [3, 6, 9]);
+    assert_eq!(found["lineage"].as_array().map(Vec::len), Some(2));
+    let mass: f64 = found["lineage"][0].as_array().expect("links").iter().filter_map(|link| link[2].as_f64()).sum();
+    assert!((mass - 1.0).abs() < 1e-9);
+    assert_eq!(bench.json(&["info", "m-6.gromap"])["loss"], levels[1]["loss"]);
+    assert!(bench.text("map.html").starts_with("<!doctype html>"));
+    let warm = bench.json(&with(&path, &["--warm"]));
+    assert_eq!(warm["levels"][0]["loss"], levels[0]["loss"]);
+    assert_eq!(bench.printed(&path).lines().count(), 4);
+}
+
+#[test]
+fn clusters_become_labels() {
+    let bench = bench();
+    let cluster = ["cluster", "x.npy", "--clusters", "3", "--perplexity", "8"];
+    let found = bench.json(&with(&cluster, &["--labels", "labels.csv"]));
+    assert_eq!((&found["metrics"]["ari"], &found["dims"]), (&1.0.into(), &Value::Null));
+    let printed = bench.printed(&with(&cluster, &["-q"]));
+    bench.json(&with(&cluster, &["-o", "found.csv"]));
+    assert_eq!(printed, bench.text("found.csv"));
+    let of_json: Vec<String> = found["labels"].as_array().expect("labels").iter().map(ToString::to_string).collect();
+    let of_table: Vec<&str> = printed.lines().skip(1).map(|line| line.split_once(',').expect("a comma").1).collect();
+    assert_eq!(of_json, of_table);
+    let scores = bench.json(&["score", "found.csv", "--labels", "labels.csv"]);
+    assert_eq!((&scores["metrics"]["ari"], &scores["n_samples"]), (&1.0.into(), &SAMPLES.into()));
+    let identity = bench.json(&with(&cluster, &["--target", "identity", "-o", "found.npy"]));
+    assert_ne!(identity["loss"], found["loss"]);
+    assert!(identity["labels"].is_null());
+}
+
+#[test]
+fn embed_places_every_sample() {
+    let bench = bench();
+    let found = bench.json(&["embed", "x.csv", "--labels", "kind", "--weights", "weight", "--method", "pca"]);
+    assert_eq!(found["coordinates"].as_array().map(Vec::len), Some(SAMPLES));
+    assert_eq!((&found["n_prototypes"], &found["prototypes"]), (&SAMPLES.into(), &Value::Array(Vec::new())));
+    let printed = bench.printed(&["embed", "x.npy", "--method", "pca", "--dims", "3", "--quiet"]);
+    assert_eq!(printed.lines().next(), Some("sample,x,y,z"));
+}
+
+#[test]
+fn the_start_may_come_from_a_file() {
+    let bench = bench();
+    bench.write("start.csv", (0..SAMPLES).map(|i| format!("{}\n", i % 6)).collect::<String>());
+    let found = bench.json(&words(&fit(&["--init", "start.csv", "--max-rounds", "0"])));
+    let members: Vec<u64> =
+        found["prototypes"].as_array().expect("prototypes").iter().filter_map(|p| p["members"].as_u64()).collect();
+    assert_eq!(members, [15; 6]);
+}
+
+#[test]
+fn weights_count() {
+    let bench = bench();
+    let weights: String = (0..SAMPLES).map(|i| if i % GROUPS == 0 { "8\n" } else { "1\n" }).collect();
+    bench.write("w.txt", weights);
+    let found = bench.json(&words(&fit(&["--weights", "w.txt", "--labels", "labels.csv"])));
+    let heavy = found["prototypes"].as_array().expect("prototypes").iter().filter(|p| p["majority"] == "ant");
+    let weight: f64 = heavy.filter_map(|p| p["weight"].as_f64()).sum();
+    assert!((weight - 0.8).abs() < 1e-9, "{weight}");
+}
+
+#[test]
+fn results_do_not_depend_on_threads_or_on_the_way_options_came() {
+    let bench = bench();
+    let run = |more: &[&str]| {
+        let mut found = bench.json(&words(&fit(more)));
+        without_times(&mut found);
+        found["threads"].take();
+        found
+    };
+    let alone = run(&["--threads", "1"]);
+    assert_eq!(alone, run(&["--threads", "3"]));
+    bench.write("c.toml", "threads = 2\nseed = 0\n# prototypes of the command line come first\nprototypes = 2\n");
+    assert_eq!(alone, run(&["--config", "c.toml"]));
+    assert_ne!(alone, run(&["--seed", "1", "--init", "random"]));
+}
+
+#[test]
+fn printed_options_are_a_config_that_gives_them_back() {
+    let bench = bench();
+    let arguments =
+        fit(&["--method", "tsne", "--scale", "standard", "--strict", "--labels", "labels.csv", "--print-config"]);
+    let printed = bench.printed(&words(&arguments));
+    assert!(
+        printed.contains("method = \"tsne\"\n")
+            && printed.contains("strict = true\n")
+            && printed.contains("seed = 0\n")
+    );
+    bench.write("c.toml", &printed);
+    assert_eq!(bench.printed(&["fit", "x.npy", "--config", "c.toml", "--print-config"]), printed);
+    bench.write("bad.toml", "colour = 3\n");
+    let refused = bench.error(&["fit", "x.npy", "--config", "bad.toml"], 2);
+    assert!(refused["message"].as_str().is_some_and(|text| text.contains("--colour")), "{refused}");
+}
+
+#[test]
+fn verbose_tells_rounds_and_quiet_tells_nothing() {
+    let bench = bench();
+    let loud = bench.run(&words(&fit(&["-v"])));
+    let lines = String::from_utf8(loud.stderr).expect("text");
+    assert!(lines.lines().all(|line| line.starts_with("round ")) && lines.lines().count() > 1, "{lines}");
+    let quiet = bench.run(&words(&fit(&["-q"])));
+    assert!(quiet.status.success() && quiet.stdout.is_empty() && quiet.stderr.is_empty());
+    // Without a terminal there is no bar.
+    let plain = bench.run(&words(&fit(&[])));
+    assert!(plain.stderr.is_empty() && !plain.stdout.is_empty());
+    assert!(!String::from_utf8_lossy(&plain.stdout).contains('\x1b'));
+}
+
+#[test]
+fn a_plan_is_told_and_nothing_is_done() {
+    let bench = bench();
+    let plan = bench.json(&words(&fit(&["--dry-run", "-o", "m.gromap"])));
+    assert_eq!((&plan["neighbors"]["k"], &plan["neighbors"]["search"]), (&24.into(), &"exact".into()));
+    assert_eq!(plan["memory"]["fits"], true);
+    let parts = plan["memory"]["parts"].as_array().expect("parts");
+    assert!(parts.iter().all(|part| part["bytes"].as_u64() <= plan["memory"]["peak_bytes"].as_u64()));
+    assert!(!bench.files().contains(&"m.gromap".to_owned()));
+    assert!(bench.printed(&words(&fit(&["--dry-run"]))).contains("24 of each sample, exact search"));
+    // Of a table the plan is known once it is read.
+    assert_eq!(bench.json(&["fit", "x.csv", "--dry-run"])["n_features"], FEATURES + 1);
+}
+
+#[test]
+fn manuals_and_completions_come_from_the_definition() {
+    let bench = bench();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        assert!(bench.printed(&["completions", shell]).contains("perplexity"), "{shell}");
+    }
+    assert!(bench.printed(&["man"]).contains("weighted prototypes"));
+    assert!(bench.printed(&["man", "fit"]).contains("perplexity"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().to_str().expect("a path");
+    assert_eq!(bench.run(&["man", "-o", folder]).status.code(), Some(0));
+    assert!(std::path::Path::new(folder).join("gromap-transform.1").is_file());
+    assert_eq!(bench.run(&["man", "-o", folder]).status.code(), Some(1));
+    assert_eq!(bench.run(&["man", "dream"]).status.code(), Some(2));
+}
+
+#[test]
+fn the_same_map_as_from_rust() {
+    // The library with its defaults, on the same numbers.
+    let bench = bench();
+    let found = bench.json(&words(&fit(&[])));
+    let samples = gromap::Matrix::new(values().collect::<Vec<f64>>(), SAMPLES, FEATURES).expect("samples");
+    let model = gromap::GromovDr::builder().prototypes(6).perplexity(8.0).fit(&samples).expect("a model");
+    assert_eq!(found["loss"].as_f64(), Some(model.loss));
+    assert_eq!(numbers(&found["loss_history"]), model.history);
+}

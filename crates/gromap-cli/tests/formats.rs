@@ -35,7 +35,7 @@ fn expected(single: bool) -> f64 {
 }
 
 #[test]
-fn npy() {
+fn arrays_of_numpy() {
     assert_eq!(loss("x.npy", &npy_f64(), &[&LABELS[..], &["--precision", "f32"]].concat()), expected(true));
     assert_eq!(loss("x.npy", &npy_f32(), &[&LABELS[..], &["--precision", "f64"]].concat()), expected(false));
     let bytes = npy("<f2", &format!("({SAMPLES}, {FEATURES})"), values().flat_map(|value| half(value).to_le_bytes()));
@@ -49,7 +49,7 @@ fn half(value: f64) -> u16 {
 }
 
 #[test]
-fn npz() {
+fn archives_of_arrays() {
     let bench = Bench::new();
     bench.write("x.npz", archive(&[("X", npy_f64()), ("y", text_array())]));
     let found = bench.json(&[&["fit", "x.npz"], &QUICK[..]].concat());

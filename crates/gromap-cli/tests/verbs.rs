@@ -236,14 +236,3 @@ fn manuals_and_completions_come_from_the_definition() {
     assert_eq!(bench.run(&["man", "-o", folder]).status.code(), Some(1));
     assert_eq!(bench.run(&["man", "dream"]).status.code(), Some(2));
 }
-
-#[test]
-fn the_same_map_as_from_rust() {
-    // The library with its defaults, on the same numbers.
-    let bench = bench();
-    let found = bench.json(&words(&fit(&[])));
-    let samples = gromap::Matrix::new(values().collect::<Vec<f64>>(), SAMPLES, FEATURES).expect("samples");
-    let model = gromap::GromovDr::builder().prototypes(6).perplexity(8.0).fit(&samples).expect("a model");
-    assert_eq!(found["loss"].as_f64(), Some(model.loss));
-    assert_eq!(numbers(&found["loss_history"]), model.history);
-}

@@ -45,7 +45,7 @@ fn arrays_of_numpy() {
 /// A value of the small data in half precision: at most 4 bits before the point and 6 after it.
 fn half(value: f64) -> u16 {
     let bits = (value as f32).to_bits();
-    if bits == 0 { 0 } else { ((bits >> 13) as u16 & 0x3ff) | (((bits >> 23) as u16 - 127 + 15) << 10) }
+    if bits == 0 { 0 } else { ((bits >> 13) as u16 & 0x3ff) | (((bits >> 23) as u16 + 15 - 127) << 10) }
 }
 
 #[test]

@@ -20,6 +20,7 @@ use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 
+use super::claims;
 use super::source::{Room, Source};
 use super::table::{Role, named_role};
 use super::{Content, Loaded, Samples, Values, Wanted};
@@ -46,10 +47,12 @@ pub(super) fn arrow(source: &Source, wanted: &Wanted, room: Room) -> Outcome<Loa
     guarded(source, || {
         let cursor = std::io::Cursor::new(Arc::clone(&bytes));
         if bytes.starts_with(b"ARROW1") {
+            claims::check_file(&bytes, room).map_err(|failure| failure.about(&source.name))?;
             let reader = FileReader::try_new(cursor, None).map_err(|error| bad(source, &error))?;
             let schema = reader.schema();
             return gather(source, &schema, reader, wanted, room);
         }
+        claims::check_stream(&bytes, room).map_err(|failure| failure.about(&source.name))?;
         let reader = StreamReader::try_new(cursor, None).map_err(|error| bad(source, &error))?;
         let schema = reader.schema();
         gather(source, &schema, reader, wanted, room)

@@ -5,6 +5,8 @@
 //! and against the memory we may hold before anything is allocated, and bad input is named by its row and column.
 
 #[cfg(feature = "columnar")]
+mod claims;
+#[cfg(feature = "columnar")]
 mod columnar;
 mod edges;
 mod folder;

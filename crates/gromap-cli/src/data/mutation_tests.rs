@@ -19,7 +19,7 @@ use super::{Loaded, Wanted, folder, idx, load, npy};
 use crate::args::options::Format;
 use crate::failure::Outcome;
 
-/// Cases of each format. Eleven formats make more than 100,000.
+/// Cases of each format. Twelve kinds of files make more than 100,000.
 const CASES: u32 = 10_000;
 
 /// What readers may hold, and what they may ask for in one piece: some ask for scratch beside what they hold.
@@ -324,18 +324,27 @@ mod columnar {
         survive(&whole, reads(Format::Parquet));
     }
 
+    /// A file and a stream, whose buffers are compressed or not.
+    fn arrow(compression: Option<arrow_ipc::CompressionType>) -> [Vec<u8>; 2] {
+        let batch = batch();
+        let options = || arrow_ipc::writer::IpcWriteOptions::default().try_with_compression(compression).unwrap();
+        let (mut file, mut stream) = (Vec::new(), Vec::new());
+        let mut writer =
+            arrow_ipc::writer::FileWriter::try_new_with_options(&mut file, &batch.schema(), options()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        drop(writer);
+        let mut writer =
+            arrow_ipc::writer::StreamWriter::try_new_with_options(&mut stream, &batch.schema(), options()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        drop(writer);
+        [file, stream]
+    }
+
     #[test]
     fn arrow_files_and_streams() {
-        let batch = batch();
-        let (mut file, mut stream) = (Vec::new(), Vec::new());
-        let mut writer = arrow_ipc::writer::FileWriter::try_new(&mut file, &batch.schema()).unwrap();
-        writer.write(&batch).unwrap();
-        writer.finish().unwrap();
-        drop(writer);
-        let mut writer = arrow_ipc::writer::StreamWriter::try_new(&mut stream, &batch.schema()).unwrap();
-        writer.write(&batch).unwrap();
-        writer.finish().unwrap();
-        drop(writer);
-        survive(&[file, stream], reads(Format::Arrow));
+        let packed = arrow(Some(arrow_ipc::CompressionType::LZ4_FRAME));
+        survive(&[arrow(None), packed].concat(), reads(Format::Arrow));
     }
 }

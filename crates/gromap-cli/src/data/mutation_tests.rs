@@ -137,6 +137,7 @@ fn survive(whole: &[Vec<u8>], read: impl Fn(&Source) -> bool) {
     }
     let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
     let cases = (0..whole.len(), proptest::collection::vec(Change::strategy(), 1..4));
+    let ran = Cell::new(0);
     let outcome = TestRunner::new_with_rng(
         config,
         proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
@@ -147,12 +148,14 @@ fn survive(whole: &[Vec<u8>], read: impl Fn(&Source) -> bool) {
         let source = Source::memory("changed", bytes);
         let start = Instant::now();
         ASKED.set(0);
+        ran.set(ran.get() + 1);
         read(&source);
         prop_assert!(ASKED.get() <= LARGEST, "{} bytes were asked for", ASKED.get());
         prop_assert!(start.elapsed() < LONGEST, "it took {:?}", start.elapsed());
         Ok(())
     });
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
+    assert_eq!(ran.get(), CASES);
 }
 
 fn reads(format: Format) -> impl Fn(&Source) -> bool {

@@ -53,8 +53,9 @@ const SAMPLES_PER_GROUP: usize = 5;
 const MOST_GROUPS: usize = 6000;
 /// Rounds of k-means: groups need not be exact.
 pub(crate) const ROUNDS: usize = 20;
-/// Eigenvectors that stand for samples, at most.
+/// Eigenvectors that stand for samples, at most; and samples for each, lest those of few samples tell every one from all others.
 const MOST_EIGENVECTORS: usize = 50;
+const SAMPLES_PER_EIGENVECTOR: usize = 8;
 
 /// What a start is made from.
 pub(crate) struct Ground<'a> {
@@ -125,7 +126,7 @@ impl Ground<'_> {
 
     /// Splits the heaviest clusters in two, by k-means, until there are `clusters`.
     pub(crate) fn split(&self, labels: &[u32], found: usize, clusters: usize, seed: u64) -> Result<Plan> {
-        let points = self.coordinates(MOST_EIGENVECTORS)?;
+        let points = self.coordinates(self.weights.len() / SAMPLES_PER_EIGENVECTOR)?;
         let mut labels = labels.to_vec();
         for new in found..clusters {
             let mut weights = vec![(0.0, 0); new];
@@ -160,7 +161,7 @@ impl Ground<'_> {
         let labels = if groups == samples {
             (0..samples as u32).collect()
         } else {
-            self.cluster(&self.coordinates(MOST_EIGENVECTORS)?, groups, seed)?
+            self.cluster(&self.coordinates(self.weights.len() / SAMPLES_PER_EIGENVECTOR)?, groups, seed)?
         };
         let (labels, groups) = without_gaps(&labels, self.weights);
         let plan = Plan::from_labels(labels.clone(), groups, self.weights.clone())?;

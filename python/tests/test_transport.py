@@ -121,6 +121,8 @@ def test_bad_input_is_named(name):
 
 def test_ctrl_c_is_heard_and_the_gil_is_free():
     """A long solve lets other threads run, and an interrupt through."""
+    # What runs in the background of a shell is started deaf to it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     big = RNG.random((1500, 30))
     ticks = []
 

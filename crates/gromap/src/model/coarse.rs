@@ -20,7 +20,7 @@ use crate::plan::Plan;
 use crate::solver::{Settings, Solver};
 use crate::start::{Ground, ROUNDS, similarity_of_groups};
 
-/// Starts from a map of the groups, at most and at least, and what their number times n² should not exceed.
+/// Starts from a map of the groups, at least and at most, and what their number times n² should not exceed.
 const FROM_MAP: (usize, usize) = (2, 16);
 const FROM_MAP_TIMES_PAIRS: usize = 80_000;
 /// More groups than this are not mapped: each step of that looks at all pairs.

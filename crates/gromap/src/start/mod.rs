@@ -8,6 +8,8 @@
 //! | k-means | k-means on the samples |
 //! | random | the paper's: rows drawn uniformly; labels for vertex descent |
 //!
+//! A map of neighbours tries more partitions of the same groups before it begins (`model/coarse.rs`).
+//!
 //! Without samples (a given similarity) the eigenvectors of the similarity stand for them.
 
 mod agglomeration;
@@ -53,7 +55,8 @@ const SAMPLES_PER_GROUP: usize = 5;
 const MOST_GROUPS: usize = 6000;
 /// Rounds of k-means: groups need not be exact.
 pub(crate) const ROUNDS: usize = 20;
-/// Eigenvectors that stand for samples, at most; and samples for each, lest those of few samples tell every one from all others.
+/// Eigenvectors that stand for samples, at most, and samples for each of them: as many as samples would tell every
+/// sample from all others.
 const MOST_EIGENVECTORS: usize = 50;
 const SAMPLES_PER_EIGENVECTOR: usize = 8;
 

@@ -1,8 +1,8 @@
 //! Adam on the prototypes of a landscape (Kingma and Ba, 2015).
 //!
 //! Steps do not depend on the scale of E, which shrinks with n² and differs between losses: a rate is a
-//! length in the plane. It falls linearly to zero, so that a run of any length ends settled, and the
-//! lowest point seen is what is returned.
+//! length in the plane. It falls linearly to zero, so that a run of any length ends settled and E is looked at
+//! only where it begins and ends.
 
 use super::landscape::Landscape;
 use crate::error::Result;
@@ -27,16 +27,12 @@ pub(crate) struct Adam {
 }
 
 impl Adam {
-    /// Goes down from `start`; gives the lowest point seen and its value, never above the start's.
+    /// Goes down from `start`; gives where that ends and its value, or the start and its own if that is lower.
     pub(crate) fn descend(&self, landscape: &Landscape<'_>, start: Matrix<'static>) -> Result<(f64, Matrix<'static>)> {
-        let (mut best, mut lowest) = (start.clone(), f64::INFINITY);
-        self.walk(landscape, start, |_, value, here| {
-            if value < lowest {
-                lowest = value;
-                best.values_mut().copy_from_slice(here.values());
-            }
-        })?;
-        Ok((lowest, best))
+        let before = landscape.slope(&start)?.0;
+        let end = self.walk(start.clone(), |_, here| landscape.slope_alone(here))?;
+        let after = landscape.slope(&end)?.0;
+        Ok(if after <= before { (after, end) } else { (before, start) })
     }
 
     /// Goes down in all the dimensions of `start`, where prototypes can pass each other, while those after the
@@ -49,34 +45,31 @@ impl Adam {
     ) -> Result<Matrix<'static>> {
         let free = (UNPRESSED * self.steps as f64) as usize;
         let press = FLAT.powf(1.0 / (self.steps - free).max(1) as f64);
-        let end = self.walk(landscape, start, |step, _, here| {
+        let end = self.walk(start, |step, here| {
+            let slope = landscape.slope_alone(here)?;
             if step > free {
                 let columns = here.columns();
                 let rows = here.values_mut().chunks_exact_mut(columns);
                 rows.for_each(|row| row[dims..].iter_mut().for_each(|z| *z *= press));
             }
+            Ok(slope)
         })?;
         Ok(Matrix::from_fn(end.rows(), dims, |k, c| end[(k, c)]))
     }
 
-    /// All steps from `start`; `see` is shown every point and its value, and may move the point.
+    /// All steps from `start`; `look` is shown every point, may move it, and gives the slope there.
     fn walk(
         &self,
-        landscape: &Landscape<'_>,
         start: Matrix<'static>,
-        mut see: impl FnMut(usize, f64, &mut Matrix<'static>),
+        mut look: impl FnMut(usize, &mut Matrix<'static>) -> Result<Matrix<'static>>,
     ) -> Result<Matrix<'static>> {
         let size = start.values().len();
         let (mut first, mut second) = (vec![0.0; size], vec![0.0; size]);
         let (mut fade_first, mut fade_second) = (1.0, 1.0);
         let mut here = start;
-        for step in 0..=self.steps {
+        for step in 0..self.steps {
             crate::interrupt::look();
-            let (value, slope) = landscape.slope(&here)?;
-            see(step, value, &mut here);
-            if step == self.steps {
-                break;
-            }
+            let slope = look(step, &mut here)?;
             fade_first *= FIRST_DECAY;
             fade_second *= SECOND_DECAY;
             let rate = self.rate * (1.0 - step as f64 / self.steps as f64) / (1.0 - fade_first);

@@ -12,8 +12,8 @@
 //! Each is a function of three sums over pairs: a pull −⟨M, a(W)⟩, a push qᵀ r(W) q and the cells
 //! Σ r(W). One pass gathers them and, for every prototype, their slopes Σ_l (…)·(z_k − z_l); the factors
 //! of the slopes are known when it ends. Nothing of size n×n is written, and at n = N, where M is as sparse
-//! as C_X, nothing of that size is read. A pass costs, for each pair, a division, a logarithm or two
-//! and some 4d + 6 multiplications.
+//! as C_X, nothing of that size is read. A pass costs, for each pair, a division, some 4d + 6 multiplications and,
+//! only where E itself is asked for, a logarithm or two.
 //!
 //! Kernels that are normalised by rows or doubly stochastic, and other pairs of loss and normalisation, go
 //! through [`PrototypeKernel`] and its n×n matrices.
@@ -28,7 +28,7 @@ use crate::logarithm::ln;
 use crate::loss::Loss;
 use crate::matrix::Matrix;
 use crate::similarity::{Similarity, Sparse};
-use crate::vector::{dot, vectorized};
+use crate::vector::{LANES, dots};
 
 /// Squared distances are kept above this where a logarithm or a slope would be infinite at zero.
 const LEAST_SQUARE: f64 = 1e-12;
@@ -40,7 +40,7 @@ const ROWS: usize = 16;
 /// M, in the form that suits its size.
 #[derive(Clone)]
 pub(crate) enum Mass<'a> {
-    /// n×n.
+    /// n×n, and zeros that make rows as long as vectors want them.
     Dense(Matrix<'a>),
     /// M_kl = q_k·c·C_kl·q_l of a symmetric C and a factor c: every prototype is one sample.
     Samples(&'a Sparse<'static, f32>, f64),
@@ -67,8 +67,11 @@ impl<'a> Landscape<'a> {
     pub(crate) fn new(kernel: Radial, loss: Loss, mass: &'a Matrix<'_>, weights: &'a [f64]) -> Self {
         let total = mass.values().iter().sum();
         let n = mass.rows();
-        let symmetric = Matrix::from_fn(n, n, |k, l| 0.5 * (mass[(k, l)] + mass[(l, k)]));
-        let mass = if Self::streams(kernel, loss) { symmetric } else { mass.view() };
+        let symmetric = |k, l| if l < n { 0.5 * (mass[(k, l)] + mass[(l, k)]) } else { 0.0 };
+        let mass = match Self::streams(kernel, loss) {
+            true => Matrix::from_fn(n, n.next_multiple_of(LANES), symmetric),
+            false => mass.view(),
+        };
         Self {
             kernel,
             loss,
@@ -118,7 +121,17 @@ impl<'a> Landscape<'a> {
     pub(crate) fn slope(&self, prototypes: &Matrix<'_>) -> Result<(f64, Matrix<'static>)> {
         match &self.mass {
             Mass::Dense(mass) if !Self::streams(self.kernel, self.loss) => self.slope_by_kernel(prototypes, mass),
-            _ => Ok(self.slope_by_pairs(prototypes)),
+            _ => Ok(self.slope_by_pairs::<true>(prototypes)),
+        }
+    }
+
+    /// ∂E/∂Z alone, which takes no logarithms where one pass over pairs is enough.
+    pub(crate) fn slope_alone(&self, prototypes: &Matrix<'_>) -> Result<Matrix<'static>> {
+        match &self.mass {
+            Mass::Dense(mass) if !Self::streams(self.kernel, self.loss) => {
+                Ok(self.slope_by_kernel(prototypes, mass)?.1)
+            }
+            _ => Ok(self.slope_by_pairs::<false>(prototypes).1),
         }
     }
 
@@ -138,23 +151,20 @@ impl<'a> Landscape<'a> {
         Ok((value, self.kernel.pull_back(prototypes, q, &kernel, &gradient)?))
     }
 
-    fn slope_by_pairs(&self, prototypes: &Matrix<'_>) -> (f64, Matrix<'static>) {
+    /// E, if its `VALUE` is asked for, and ∂E/∂Z.
+    fn slope_by_pairs<const VALUE: bool>(&self, prototypes: &Matrix<'_>) -> (f64, Matrix<'static>) {
         let (n, d) = (prototypes.rows(), prototypes.columns());
-        // Coordinates one after the other, and a coordinate that is 1 everywhere, to sum with.
-        let mut axes: Vec<Vec<f64>> = (0..d).map(|c| (0..n).map(|k| prototypes[(k, c)]).collect()).collect();
-        axes.push(vec![1.0; n]);
+        let axes = Axes::new(prototypes, self.weights);
         let tasks: Vec<(Sums, Vec<f64>)> = (0..n.div_ceil(ROWS))
             .into_par_iter()
             .with_min_len(if n < 256 { usize::MAX } else { 1 })
-            .map(|task| {
+            .map_init(Rows::default, |rows, task| {
                 crate::interrupt::look();
-                let (mut sums, mut row) = (Sums::default(), Row::new(n));
+                let mut sums = Sums::default();
                 let mut slopes = vec![0.0; 3 * d * ROWS];
                 for (k, slopes) in (task * ROWS..n.min((task + 1) * ROWS)).zip(slopes.chunks_exact_mut(3 * d)) {
-                    vectorized(
-                        #[inline(always)]
-                        || self.gather(k, &axes, &mut row, &mut sums, slopes),
-                    );
+                    let turn = Turn::<VALUE> { landscape: self, k, axes: &axes, rows, sums: &mut sums, slopes };
+                    pulp::Arch::new().dispatch(turn);
                 }
                 (sums, slopes)
             })
@@ -184,43 +194,110 @@ impl<'a> Landscape<'a> {
             _ => (push - pull, 1.0, 0.0),
         }
     }
+}
 
-    /// Adds prototype k to the sums, and writes its slopes: pull, push and cells, d numbers each.
+/// The turn of one prototype in a pass over pairs.
+struct Turn<'t, const VALUE: bool> {
+    landscape: &'t Landscape<'t>,
+    k: usize,
+    axes: &'t Axes,
+    rows: &'t mut Rows,
+    sums: &'t mut Sums,
+    /// Pull, push and cells, d numbers each.
+    slopes: &'t mut [f64],
+}
+
+impl<const VALUE: bool> pulp::WithSimd for Turn<'_, VALUE> {
+    type Output = ();
+
+    /// Adds prototype k to the sums, and writes its slopes.
     #[inline(always)]
-    fn gather(&self, k: usize, axes: &[Vec<f64>], row: &mut Row, sums: &mut Sums, slopes: &mut [f64]) {
-        let d = axes.len() - 1;
-        row.measure(k, &axes[..d]);
-        row.apply(self.kernel.profile, self.loss);
-        if !self.loops {
-            row.forget(k);
-        }
-        let q = self.weights;
-        match &self.mass {
+    fn with_simd<V: pulp::Simd>(self, simd: V) {
+        let Self { landscape, k, axes, rows: Rows { all, near }, sums, slopes } = self;
+        let (d, profile, loss) = (axes.dims, landscape.kernel.profile, landscape.loss);
+        all.measure(k, axes);
+        match &landscape.mass {
             Mass::Dense(mass) => {
-                sums.pull += dot(mass.row(k), &row.attraction);
-                row.weigh_pull(mass.row(k));
-                row.slopes(k, axes, &mut slopes[..d]);
+                all.apply::<VALUE>(profile, loss);
+                if !landscape.loops {
+                    all.forget(k);
+                }
+                if VALUE {
+                    sums.pull += dots(simd, mass.row(k), [&all.attraction])[0];
+                }
+                all.weigh_pull(mass.row(k));
+                all.slopes(simd, k, axes, &mut slopes[..d]);
             }
+            // Pulls come from few.
             Mass::Samples(similarity, scale) => {
                 let (columns, values) = similarity.row(k);
+                near.choose(all, columns);
+                near.apply::<VALUE>(profile, loss);
+                match loss {
+                    Loss::BinaryCrossEntropy => all.apply::<VALUE>(profile, loss),
+                    _ => all.apply::<false>(profile, loss),
+                }
+                all.forget(k);
                 slopes[..d].fill(0.0);
-                for (&l, &value) in columns.iter().zip(values) {
-                    let (l, mass) = (l as usize, scale * q[k] * f64::from(value) * q[l as usize]);
-                    sums.pull += mass * row.attraction[l];
-                    for c in 0..d {
-                        slopes[c] += mass * row.pull[l] * (axes[c][k] - axes[c][l]);
+                let q = landscape.weights;
+                for (at, (&l, &value)) in columns.iter().zip(values).enumerate() {
+                    let l = l as usize;
+                    let mass = if l == k { 0.0 } else { scale * q[k] * f64::from(value) * q[l] };
+                    if VALUE {
+                        sums.pull += mass * near.attraction[at];
+                    }
+                    for (c, slope) in slopes[..d].iter_mut().enumerate() {
+                        *slope += mass * near.pull[at] * (axes.of(c)[k] - axes.of(c)[l]);
                     }
                 }
             }
         }
-        sums.push += q[k] * dot(q, &row.repulsion);
-        row.weigh_push(q);
-        row.slopes(k, axes, &mut slopes[d..2 * d]);
-        if self.kernel.normalization == Normalization::Cells {
-            sums.cells += dot(&axes[d], &row.repulsion);
-            row.weigh_push(&axes[d]);
-            row.slopes(k, axes, &mut slopes[2 * d..]);
+        let (q, ones) = (axes.weights(), axes.ones());
+        sums.push += q[k] * dots(simd, q, [&all.repulsion])[0];
+        all.weigh_push(q);
+        all.slopes(simd, k, axes, &mut slopes[d..2 * d]);
+        if landscape.kernel.normalization == Normalization::Cells {
+            sums.cells += dots(simd, ones, [&all.repulsion])[0];
+            all.weigh_push(ones);
+            all.slopes(simd, k, axes, &mut slopes[2 * d..]);
         }
+    }
+}
+
+/// Coordinates one after the other, then what to sum with: ones, and weights. Each ends in zeros that make it as long
+/// as vectors want it.
+struct Axes {
+    dims: usize,
+    length: usize,
+    values: Vec<f64>,
+}
+
+impl Axes {
+    fn new(prototypes: &Matrix<'_>, weights: &[f64]) -> Self {
+        let (n, dims) = (prototypes.rows(), prototypes.columns());
+        let length = n.next_multiple_of(LANES);
+        let mut values = vec![0.0; (dims + 2) * length];
+        for (k, row) in prototypes.values().chunks_exact(dims).enumerate() {
+            row.iter().enumerate().for_each(|(c, &z)| values[c * length + k] = z);
+        }
+        values[dims * length..][..n].fill(1.0);
+        values[(dims + 1) * length..][..n].copy_from_slice(weights);
+        Self { dims, length, values }
+    }
+
+    #[inline(always)]
+    fn of(&self, axis: usize) -> &[f64] {
+        &self.values[axis * self.length..][..self.length]
+    }
+
+    #[inline(always)]
+    fn ones(&self) -> &[f64] {
+        self.of(self.dims)
+    }
+
+    #[inline(always)]
+    fn weights(&self) -> &[f64] {
+        self.of(self.dims + 1)
     }
 }
 
@@ -243,7 +320,15 @@ impl Sums {
     }
 }
 
-/// The pairs of one prototype with all.
+/// The pairs of one prototype with all, and with those that pull it.
+#[derive(Default)]
+struct Rows {
+    all: Row,
+    near: Row,
+}
+
+/// Pairs of one prototype.
+#[derive(Default)]
 struct Row {
     squares: Vec<f64>,
     /// a(W)
@@ -259,36 +344,52 @@ struct Row {
 }
 
 impl Row {
-    fn new(n: usize) -> Self {
-        let room = || vec![0.0; n];
-        Self { squares: room(), attraction: room(), pull: room(), repulsion: room(), push: room(), weighted: room() }
+    /// Makes room for as many pairs as there are squares.
+    #[inline(always)]
+    fn make_room(&mut self) {
+        let length = self.squares.len();
+        for values in [&mut self.attraction, &mut self.pull, &mut self.repulsion, &mut self.push, &mut self.weighted] {
+            values.resize(length, 0.0);
+        }
     }
 
+    /// The squared distances of k to all.
     #[inline(always)]
-    fn measure(&mut self, k: usize, axes: &[Vec<f64>]) {
-        self.squares.fill(0.0);
-        for axis in axes {
+    fn measure(&mut self, k: usize, axes: &Axes) {
+        self.squares.clear();
+        self.squares.resize(axes.length, 0.0);
+        for c in 0..axes.dims {
+            let axis = axes.of(c);
             let here = axis[k];
             for (square, there) in self.squares.iter_mut().zip(axis) {
                 *square += (here - there) * (here - there);
             }
         }
+        self.make_room();
     }
 
-    /// a, r and their slopes at the squared distances.
+    /// The squared distances to some of all.
     #[inline(always)]
-    fn apply(&mut self, profile: Profile, loss: Loss) {
+    fn choose(&mut self, all: &Self, columns: &[u32]) {
+        self.squares.clear();
+        self.squares.extend(columns.iter().map(|&l| all.squares[l as usize]));
+        self.make_room();
+    }
+
+    /// a, unless no `VALUE` needs it, r and their slopes at the squared distances.
+    #[inline(always)]
+    fn apply<const VALUE: bool>(&mut self, profile: Profile, loss: Loss) {
         match profile {
-            Profile::Student => self.fill(loss, |square| {
+            Profile::Student => self.fill::<VALUE>(loss, |square| {
                 let w = 1.0 / (1.0 + square);
                 (w, -ln(1.0 + square), -w, square)
             }),
-            Profile::Gaussian => self.fill(loss, |square| {
+            Profile::Gaussian => self.fill::<VALUE>(loss, |square| {
                 let log = (-square).max(LEAST_LOGARITHM);
                 let w = exp(log);
                 (w, log, -1.0, (1.0 - w) / w)
             }),
-            Profile::Umap { a, b } => self.fill(loss, |square| {
+            Profile::Umap { a, b } => self.fill::<VALUE>(loss, |square| {
                 let square = square.max(LEAST_SQUARE);
                 let odds = a * exp(b * ln(square));
                 let w = 1.0 / (1.0 + odds);
@@ -299,23 +400,28 @@ impl Row {
 
     /// `kernel` gives W, log W, the slope of log W in d², and 1/W − 1.
     #[inline(always)]
-    fn fill(&mut self, loss: Loss, kernel: impl Fn(f64) -> (f64, f64, f64, f64)) {
+    fn fill<const VALUE: bool>(&mut self, loss: Loss, kernel: impl Fn(f64) -> (f64, f64, f64, f64)) {
         let n = self.squares.len();
         let (attraction, pull) = (&mut self.attraction[..n], &mut self.pull[..n]);
         let (repulsion, push) = (&mut self.repulsion[..n], &mut self.push[..n]);
         if loss == Loss::BinaryCrossEntropy {
             for l in 0..n {
                 let (w, log, slope, odds) = kernel(self.squares[l].max(LEAST_SQUARE));
-                let apart = log + ln(odds); // log(1 − W)
                 let rest = odds * w; // 1 − W
-                (attraction[l], pull[l]) = (log - apart, slope / rest);
-                (repulsion[l], push[l]) = (-apart, slope * w / rest);
+                (pull[l], push[l]) = (slope / rest, slope * w / rest);
+                if VALUE {
+                    let apart = log + ln(odds); // log(1 − W)
+                    (attraction[l], repulsion[l]) = (log - apart, -apart);
+                }
             }
         } else {
             for l in 0..n {
                 let (w, log, slope, _) = kernel(self.squares[l]);
-                (attraction[l], pull[l]) = (log, slope);
-                (repulsion[l], push[l]) = (w, slope * w);
+                (pull[l], push[l]) = (slope, slope * w);
+                repulsion[l] = w;
+                if VALUE {
+                    attraction[l] = log;
+                }
             }
         }
     }
@@ -340,11 +446,11 @@ impl Row {
 
     /// Σ_l weighted_l·(z_k − z_l).
     #[inline(always)]
-    fn slopes(&self, k: usize, axes: &[Vec<f64>], out: &mut [f64]) {
-        let (ones, axes) = axes.split_last().expect("there is always the coordinate of ones");
-        let total = dot(&self.weighted, ones);
-        for (out, axis) in out.iter_mut().zip(axes) {
-            *out = total * axis[k] - dot(&self.weighted, axis);
+    fn slopes<V: pulp::Simd>(&self, simd: V, k: usize, axes: &Axes, out: &mut [f64]) {
+        let [total] = dots(simd, &self.weighted, [axes.ones()]);
+        for (c, out) in out.iter_mut().enumerate() {
+            let axis = axes.of(c);
+            *out = total * axis[k] - dots(simd, &self.weighted, [axis])[0];
         }
     }
 }

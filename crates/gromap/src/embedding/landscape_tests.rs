@@ -42,6 +42,7 @@ fn kernels() -> Vec<(Radial, Loss)> {
 
 fn assert_slope(landscape: &Landscape<'_>, z: &Matrix<'_>, name: &str) {
     let (_, slope) = landscape.slope(z).unwrap();
+    assert_eq!(landscape.slope_alone(z).unwrap(), slope, "{name}");
     let step = 1e-6;
     for at in 0..z.values().len() {
         let value = |by: f64| {

@@ -13,9 +13,12 @@
 //! least among groups that see each other; afterwards only the terms l of the merged pair have
 //! changed in the costs of its neighbours. One run gives the partitions of every size.
 
+use rayon::prelude::*;
+
 use crate::logarithm::{ln, x_log_x};
 use crate::loss::Loss;
 use crate::transport::PlanSummary;
+use crate::vector::vectorized;
 
 /// The order in which groups were merged.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,6 +95,8 @@ struct Groups {
     /// M between every group and the two that merge, while they do.
     to_kept: Vec<f64>,
     to_merged: Vec<f64>,
+    /// For KL, what the two terms of a group with them have above the term of the whole.
+    gaps: Vec<f64>,
 }
 
 const NONE: (f64, u32) = (f64::INFINITY, u32::MAX);
@@ -127,8 +132,8 @@ impl Groups {
             alive: (0..n as u32).collect(),
             to_kept: vec![0.0; n],
             to_merged: vec![0.0; n],
+            gaps: vec![0.0; n],
         };
-        use rayon::prelude::*;
         let costs: Vec<Vec<f64>> = (0..n).into_par_iter().map(|x| groups.costs_of(x)).collect();
         for (x, costs) in costs.iter().enumerate() {
             groups.edges[x].iter_mut().zip(costs).for_each(|(edge, &cost)| edge.cost = cost);
@@ -137,14 +142,35 @@ impl Groups {
         groups
     }
 
+    /// What merging x with each that it sees costs, from scratch.
     fn costs_of(&self, x: usize) -> Vec<f64> {
         crate::interrupt::look();
-        self.edges[x].iter().map(|edge| self.cost(x, edge)).collect()
+        if self.loss != Loss::Kl {
+            return self.edges[x].iter().map(|edge| self.cost(x, edge, self.common(x, edge.to as usize))).collect();
+        }
+        let (mut masses, mut terms) = (vec![0.0; self.weights.len()], vec![0.0; self.weights.len()]);
+        for edge in &self.edges[x] {
+            (masses[edge.to as usize], terms[edge.to as usize]) = (edge.mass, edge.psi);
+        }
+        let (mut both, mut apart) = (Vec::new(), Vec::new());
+        let cost = |edge: &Edge| {
+            // Where only the other end sees a group, x included, the two are the same to the bit.
+            let others = &self.edges[edge.to as usize];
+            both.clear();
+            both.extend(others.iter().map(|other| masses[other.to as usize] + other.mass));
+            apart.clear();
+            apart.extend(others.iter().map(|other| terms[other.to as usize] + other.psi));
+            vectorized(
+                #[inline(always)]
+                || both.iter_mut().for_each(|mass| *mass = -x_log_x(*mass)),
+            );
+            self.cost(x, edge, both.iter().zip(&apart).map(|(both, apart)| both - apart).sum())
+        };
+        self.edges[x].iter().map(cost).collect()
     }
 
-    /// What merging x with the other end of one of its edges costs, from scratch.
-    fn cost(&self, x: usize, edge: &Edge) -> f64 {
-        let y = edge.to as usize;
+    /// What the groups around x and y add to the cost of merging the two.
+    fn common(&self, x: usize, y: usize) -> f64 {
         let q = self.weights[x] + self.weights[y];
         let (rows_x, rows_y) = (&self.edges[x], &self.edges[y]);
         let mut total = 0.0;
@@ -161,18 +187,24 @@ impl Groups {
                 (mass, psi) = (mass + rows_y[j].mass, psi + rows_y[j].psi);
                 j += 1;
             }
-            let both = to_x == to_y || self.loss != Loss::Kl;
-            if both && l as usize != x && l as usize != y {
+            if l as usize != x && l as usize != y {
                 total += term(self.loss, mass, q * self.weights[l as usize]) - psi;
             }
         }
+        total
+    }
+
+    /// What merging x with the other end of one of its edges costs, with what the groups around them add.
+    fn cost(&self, x: usize, edge: &Edge, around: f64) -> f64 {
+        let y = edge.to as usize;
+        let q = self.weights[x] + self.weights[y];
         let ((own_x, psi_x), (own_y, psi_y)) = (self.corners[x], self.corners[y]);
         let corner = term(self.loss, own_x + own_y + 2.0 * edge.mass, q * q);
         let (margin_x, margin_y) = (self.margins[x], self.margins[y]);
         let groups = group_term(self.loss, margin_x + margin_y, q)
             - group_term(self.loss, margin_x, self.weights[x])
             - group_term(self.loss, margin_y, self.weights[y]);
-        2.0 * total + corner - psi_x - psi_y - 2.0 * edge.psi + groups
+        2.0 * around + corner - psi_x - psi_y - 2.0 * edge.psi + groups
     }
 
     fn find_best(&mut self, x: usize) {
@@ -205,9 +237,12 @@ impl Groups {
         around.sort_unstable();
         around.dedup();
         around.retain(|&x| x as usize != kept && x as usize != merged);
-        let weights = (self.weights[kept], self.weights[merged]);
         for &x in &around {
-            self.shift_costs(x as usize, kept, merged, weights);
+            let (a, b) = (self.to_kept[x as usize], self.to_merged[x as usize]);
+            self.gaps[x as usize] = x_log_x(a + b) - x_log_x(a) - x_log_x(b);
+        }
+        for &x in &around {
+            self.shift_costs(x as usize, kept, merged);
         }
         self.weights[kept] += self.weights[merged];
         self.margins[kept] += self.margins[merged];
@@ -220,37 +255,60 @@ impl Groups {
         self.best[merged] = NONE;
         for row in &rows {
             row.iter().for_each(|edge| {
-                (self.to_kept[edge.to as usize], self.to_merged[edge.to as usize]) = (0.0, 0.0);
+                let x = edge.to as usize;
+                (self.to_kept[x], self.to_merged[x], self.gaps[x]) = (0.0, 0.0, 0.0);
             });
         }
         self.price_new(kept);
     }
 
     /// In the costs of x with its others, puts the merged pair in place of its two halves.
-    fn shift_costs(&mut self, x: usize, kept: usize, merged: usize, (q_kept, q_merged): (f64, f64)) {
-        let (loss, q_x) = (self.loss, self.weights[x]);
-        let (kept_x, merged_x) = (self.to_kept[x], self.to_merged[x]);
-        let psi = |m: f64, p: f64| term(loss, m, p);
-        let joined = |a: f64, b: f64, q_a: f64, q_b: f64, q: f64| {
-            psi(a + b, (q_a + q_b) * q) - psi(a, q_a * q) - psi(b, q_b * q)
-        };
+    fn shift_costs(&mut self, x: usize, kept: usize, merged: usize) {
         let mut row = std::mem::take(&mut self.edges[x]);
-        for edge in row.iter_mut().filter(|edge| edge.to as usize != kept && edge.to as usize != merged) {
-            let y = edge.to as usize;
-            let (kept_y, merged_y) = (self.to_kept[y], self.to_merged[y]);
-            // For KL a group that only one of x and y sees adds what is linear in its mass.
-            if loss == Loss::Kl && kept_y == 0.0 && merged_y == 0.0 {
-                continue;
-            }
-            let q_y = self.weights[y];
-            let halves = joined(kept_x, kept_y, q_x, q_y, q_kept) + joined(merged_x, merged_y, q_x, q_y, q_merged);
-            let whole = joined(kept_x + merged_x, kept_y + merged_y, q_x, q_y, q_kept + q_merged);
-            edge.cost += 2.0 * (whole - halves);
-            if kept_y == 0.0 && merged_y == 0.0 {
-                self.copy_cost(y, x, edge.cost);
+        if self.loss == Loss::Kl {
+            // A group that only one of x and y sees adds what is linear in its mass: nothing changes.
+            let changes = self.changes_for_kl(x, &row);
+            row.iter_mut().zip(changes).for_each(|(edge, change)| edge.cost += change);
+        } else {
+            for edge in row.iter_mut().filter(|edge| edge.to as usize != kept && edge.to as usize != merged) {
+                let y = edge.to as usize;
+                edge.cost += self.change(x, y, self.weights[kept], self.weights[merged]);
+                if self.to_kept[y] == 0.0 && self.to_merged[y] == 0.0 {
+                    self.copy_cost(y, x, edge.cost);
+                }
             }
         }
         self.edges[x] = row;
+    }
+
+    /// How the cost of merging x with each of its others changes when two groups merge.
+    fn changes_for_kl(&self, x: usize, row: &[Edge]) -> Vec<f64> {
+        let (kept_x, merged_x, gap) = (self.to_kept[x], self.to_merged[x], self.gaps[x]);
+        let mut changes: Vec<f64> = row.iter().map(|edge| self.to_kept[edge.to as usize]).collect();
+        let to_merged: Vec<f64> = row.iter().map(|edge| self.to_merged[edge.to as usize]).collect();
+        let gaps: Vec<f64> = row.iter().map(|edge| self.gaps[edge.to as usize]).collect();
+        vectorized(
+            #[inline(always)]
+            || {
+                for ((change, &merged_y), &gap_y) in changes.iter_mut().zip(&to_merged).zip(&gaps) {
+                    let (kept, merged) = (kept_x + *change, merged_x + merged_y);
+                    let terms = x_log_x(kept) + x_log_x(merged) - x_log_x(kept + merged);
+                    *change = if *change + merged_y > 0.0 { 2.0 * (terms + (gap + gap_y)) } else { 0.0 };
+                }
+            },
+        );
+        changes
+    }
+
+    /// How the cost of merging x and y changes when two groups merge, by definition.
+    fn change(&self, x: usize, y: usize, q_kept: f64, q_merged: f64) -> f64 {
+        let psi = |mass: f64, pairs: f64| term(self.loss, mass, pairs);
+        let (q_x, q_y) = (self.weights[x], self.weights[y]);
+        let joined = |a: f64, b: f64, q: f64| psi(a + b, (q_x + q_y) * q) - psi(a, q_x * q) - psi(b, q_y * q);
+        let ((kept_x, merged_x), (kept_y, merged_y)) =
+            ((self.to_kept[x], self.to_merged[x]), (self.to_kept[y], self.to_merged[y]));
+        let halves = joined(kept_x, kept_y, q_kept) + joined(merged_x, merged_y, q_merged);
+        2.0 * (joined(kept_x + merged_x, kept_y + merged_y, q_kept + q_merged) - halves)
     }
 
     /// Notes at x what merging it with y costs now.

@@ -13,7 +13,9 @@ use super::{Criterion, FeatureTerm, Visitor};
 use crate::logarithm::{ln, x_log_x};
 use crate::loss::Loss;
 use crate::matrix::Matrix;
+use crate::similarity::Side;
 use crate::transport::PlanSummary;
+use crate::vector::vectorized;
 
 /// What of M and q a visitor's removal may touch, to be put back to the bit.
 enum Saved {
@@ -210,24 +212,14 @@ impl<'a> FreeTarget<'a> {
     }
 
     /// The same for KL and one input: only entries of M that change count.
-    fn cost_separable(&self, visitor: &Visitor<'_>, b: usize, logs: f64) -> f64 {
+    fn cost_separable(&self, visitor: &Visitor<'_>, b: usize, seen: &mut Seen) -> f64 {
         let h = visitor.mass;
-        let (mut total, mut margin) = (0.0, 0.0);
-        for &l in visitor.seen {
-            let l = l as usize;
-            margin += visitor.row[l] + visitor.column[l];
-            if l == b {
-                continue;
-            }
-            let (m, dm) = (self.mass[(b, l)], h * visitor.row[l]);
-            let by_row = x_log_x(m + dm) - x_log_x(m);
-            total -= if self.symmetric {
-                2.0 * by_row
-            } else {
-                let (m, dm) = (self.mass[(l, b)], h * visitor.column[l]);
-                by_row + x_log_x(m + dm) - x_log_x(m)
-            };
-        }
+        let by_row = seen.change(visitor, b, |l| self.mass[(b, l)], Side::Direct);
+        let mut total = -by_row;
+        total -= match self.symmetric {
+            true => by_row,
+            false => seen.change(visitor, b, |l| self.mass[(l, b)], Side::Transposed),
+        };
         let at_b = visitor.row[b] + visitor.column[b];
         let (m, dm) = (self.mass[(b, b)], h * (at_b + h * visitor.own));
         total -= x_log_x(m + dm) - x_log_x(m);
@@ -235,27 +227,67 @@ impl<'a> FreeTarget<'a> {
         let (q, margin_b) = (self.weights[b], self.margins[b]);
         let before = if q > 0.0 { ln(q) } else { 0.0 };
         let after = ln(q + h);
-        let rise = h * (margin + at_b + 2.0 * h * visitor.own);
-        total + h * (logs - at_b * before) + (margin_b + rise) * after - margin_b * before
-            + h * margin
+        let rise = h * (seen.margin + at_b + 2.0 * h * visitor.own);
+        total + h * (seen.logs - at_b * before) + (margin_b + rise) * after - margin_b * before
+            + h * seen.margin
             + h * h * visitor.own
     }
 
     fn write_costs(&self, visitor: &Visitor<'_>, costs: &mut [f64]) {
-        let log_of_seen = |&l: &u32| {
-            let l = l as usize;
-            let q = self.weights[l];
-            if q > 0.0 { (visitor.row[l] + visitor.column[l]) * ln(q) } else { 0.0 }
-        };
-        let logs: f64 = if self.separable { visitor.seen.iter().map(log_of_seen).sum() } else { 0.0 };
+        let mut seen = if self.separable { Seen::new(visitor, &self.weights) } else { Seen::default() };
         for (b, cost) in costs.iter_mut().enumerate().filter(|(_, cost)| cost.is_finite()) {
             let by_rows = match self.loss {
-                _ if self.separable => self.cost_separable(visitor, b, logs),
+                _ if self.separable => self.cost_separable(visitor, b, &mut seen),
                 Loss::Square => self.cost_by_rows(visitor, b, |m, p| if p > 0.0 { -m * m / p } else { 0.0 }),
                 loss => self.cost_by_rows(visitor, b, |m, p| loss.at_best_target(m, p)),
             };
             *cost = self.factor * by_rows;
         }
+    }
+}
+
+/// What of a visitor is the same for all candidates where Q separates, and room to work in.
+#[derive(Default)]
+struct Seen {
+    /// Σ r + s, and Σ (r + s)·log q.
+    margin: f64,
+    logs: f64,
+    /// What entries of M rise by, h·r and h·s, for the prototypes that the visitor sees.
+    rises: Vec<f64>,
+    column_rises: Vec<f64>,
+    changes: Vec<f64>,
+}
+
+impl Seen {
+    fn new(visitor: &Visitor<'_>, weights: &[f64]) -> Self {
+        let (mut margin, mut logs) = (0.0, 0.0);
+        for &l in visitor.seen {
+            let (both, q) = (visitor.row[l as usize] + visitor.column[l as usize], weights[l as usize]);
+            margin += both;
+            logs += if q > 0.0 { both * ln(q) } else { 0.0 };
+        }
+        let rises = |of: &[f64]| visitor.seen.iter().map(|&l| visitor.mass * of[l as usize]).collect();
+        Self { margin, logs, rises: rises(visitor.row), column_rises: rises(visitor.column), changes: Vec::new() }
+    }
+
+    /// Σ of what m·log m rises by over entries of a row or column of M, but for the corner b.
+    fn change(&mut self, visitor: &Visitor<'_>, b: usize, entry: impl Fn(usize) -> f64, side: Side) -> f64 {
+        let rises = if side == Side::Direct { &self.rises } else { &self.column_rises };
+        let changes = &mut self.changes;
+        changes.clear();
+        changes.extend(visitor.seen.iter().map(|&l| entry(l as usize)));
+        vectorized(
+            #[inline(always)]
+            || {
+                for (m, dm) in changes.iter_mut().zip(rises) {
+                    *m = x_log_x(*m + dm) - x_log_x(*m);
+                }
+            },
+        );
+        if let Ok(corner) = visitor.seen.binary_search(&(b as u32)) {
+            changes[corner] = 0.0;
+        }
+        changes.iter().sum()
     }
 }
 

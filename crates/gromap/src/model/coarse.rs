@@ -31,22 +31,22 @@ const MOST_ROUNDS: usize = 10;
 /// Groups samples, and places prototypes for the best partition of the groups.
 pub(super) fn start(joint: &Joint<'_>, ground: &Ground<'_>, prototypes: usize, seed: u64) -> Result<Place> {
     let groups = ground.groups(prototypes, seed)?;
-    let merged = groups.merged(ground.loss, prototypes, seed)?;
+    let merge = || groups.merged(ground.loss, prototypes, seed);
     let plan = |labels: &[u32]| Plan::from_labels(groups.samples(labels), prototypes, ground.weights.clone());
     let count = groups.summary.weights.len();
+    let is_mapped = prototypes < count && count <= MOST_MAPPED;
     let radial = match joint.kernel {
-        Kernel::Radial(radial) if Landscape::streams(radial, joint.loss) => radial,
-        _ => return joint.start(plan(&merged)?, Embedding::Best(seed)),
+        Kernel::Radial(radial) if is_mapped && Landscape::streams(radial, joint.loss) => radial,
+        _ => return joint.start(plan(&merge()?)?, Embedding::Best(seed)),
     };
-    if count <= prototypes || count > MOST_MAPPED {
-        return joint.start(plan(&merged)?, Embedding::Best(seed));
-    }
     let (similarity, weights) = similarity_of_groups(&groups.summary)?;
     let stopping = Stopping { max_rounds: MOST_ROUNDS, ..joint.settings.stopping };
     let settings = Settings { solver: Solver::Vertex, stopping, seed };
     let coarse =
         Joint { similarity: &similarity, settings, features: None, shares: (1.0, 0.0), refreshes: 0, ..*joint };
-    let map = coarse.neighbor_embedding(radial, &groups.summary, Embedding::Rough)?;
+    let map = || coarse.neighbor_embedding(radial, &groups.summary, Embedding::Rough);
+    let (merged, map) = rayon::join(merge, map);
+    let (merged, map) = (merged?, map?);
     let map = Matrix::from_fn(map.rows(), map.columns(), |k, c| map[(k, c)] as f32);
     let from_map = |turn: usize| {
         let seed = seed.wrapping_mul(FROM_MAP.1 as u64).wrapping_add(turn as u64);

@@ -104,11 +104,15 @@ impl<'a, S: Scalar> Matrix<'a, S> {
 
     /// Refuses NaN and infinities, naming the first such entry.
     pub fn check_finite(&self, what: &'static str) -> Result<()> {
-        let of_piece = |(piece, values): (usize, &[S])| {
+        let is_bad = |v: &S| !v.to_f64().is_finite();
+        // Whole pieces without leaving early, which the compiler turns into vectors.
+        let has_bad = |values: &[S]| {
             crate::interrupt::look();
-            values.iter().position(|v| !v.to_f64().is_finite()).map(|at| piece * PIECE + at)
+            values.iter().fold(false, |bad, v| bad | is_bad(v))
         };
-        match self.values.chunks(PIECE).enumerate().find_map(of_piece) {
+        let piece = self.values.chunks(PIECE).position(has_bad);
+        let of_piece = |piece: usize| self.values[piece * PIECE..].iter().position(is_bad).map(|at| piece * PIECE + at);
+        match piece.and_then(of_piece) {
             None => Ok(()),
             Some(at) => Err(Error::NotFinite {
                 what,

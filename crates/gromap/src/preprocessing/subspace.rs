@@ -102,11 +102,11 @@ fn directions<S: Scalar>(samples: &Matrix<'_, S>, mean: &[f64], vectors: &Matrix
 /// X_c·X_cᵀ. Threads share out the tiles; each adds all features in their order.
 fn inner_products<S: Scalar>(samples: &Matrix<'_, S>, mean: &[f64]) -> Matrix<'static> {
     let (rows, features) = (samples.rows(), samples.columns());
-    let centred: Vec<S> = (0..rows)
-        .into_par_iter()
-        .inspect(|_| crate::interrupt::look())
-        .flat_map_iter(|i| samples.row(i).iter().zip(mean).map(|(x, mean)| S::from_f64(x.to_f64() - mean)))
-        .collect();
+    let mut centred = vec![S::default(); rows * features];
+    centred.par_chunks_mut(features).zip(samples.values().par_chunks(features)).for_each(|(out, row)| {
+        crate::interrupt::look();
+        out.iter_mut().zip(row).zip(mean).for_each(|((out, x), mean)| *out = S::from_f64(x.to_f64() - mean));
+    });
     let range = |tile: usize| tile * TILE..((tile + 1) * TILE).min(rows);
     let tiles: Vec<(usize, usize)> = (0..rows.div_ceil(TILE)).flat_map(|a| (0..=a).map(move |b| (a, b))).collect();
     let found: Vec<Vec<f64>> = tiles

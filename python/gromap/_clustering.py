@@ -47,7 +47,7 @@ class GromovClustering(Estimator):
     target_ : ndarray of shape (n_clusters, n_clusters)
         How clusters relate.
     cluster_features_ : ndarray of shape (n_clusters, n_features) or None
-        Their mean samples.
+        Their mean samples; None for a similarity or distances.
     plan_ : scipy.sparse.csr_array of shape (n_samples, n_clusters)
         The transport plan.
     loss_, loss_curve_, stop_reason_, hardness_, certificate_, n_iter_, warnings_
@@ -116,12 +116,13 @@ class GromovClustering(Estimator):
 
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
-        """Cluster samples, or by a similarity.
+        """Cluster samples, or by a similarity or distances.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or a similarity
-            With ``precomputed="similarity"`` an ndarray, a scipy sparse matrix, or a factor ``(A,)``.
+        X : array-like or sparse matrix of shape (n_samples, n_features), or what ``precomputed`` says
+            With ``precomputed="similarity"`` an ndarray, a scipy sparse matrix, or a factor ``(A,)``; with
+            ``precomputed="distance"`` an ndarray of shape (n_samples, n_samples).
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Equal by default.
@@ -138,10 +139,11 @@ class GromovClustering(Estimator):
         X, weights, dtype = self._input(X, sample_weight, clusters, "n_clusters")
         target = (self.target, self.target_scale)
         with self._running(self._callbacks(X, weights)) as running:
-            if self._is_precomputed:
+            if self.precomputed == "similarity":
                 found = _core.cluster_similarity(parameters, target, given.Input(X, weights), running)
             else:
-                found = _core.cluster(parameters, target, X, weights, running)
+                cluster = _core.cluster if self.precomputed is None else _core.cluster_distances
+                found = cluster(parameters, target, X, weights, running)
         self.plan_ = given.csr(found["plan"], clusters)
         self.labels_ = given.labels_of(self.plan_).astype(np.int64)
         self.weights_ = found["weights"]

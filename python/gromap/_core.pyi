@@ -13,9 +13,11 @@ __all__ = [
     "affinity",
     "agreement",
     "cluster",
+    "cluster_distances",
     "cluster_similarity",
     "command",
     "fit",
+    "fit_distances",
     "fit_similarity",
     "html",
     "neighborhood_preservation",
@@ -45,12 +47,16 @@ class Model:
     def transform(self, samples: _Floats, running: Any) -> NDArray[np.float64]: ...
 
 def fit(parameters: Any, samples: _Floats, weights: _Weights, running: Any) -> Model: ...
+def fit_distances(parameters: Any, distances: _Floats, weights: _Weights, running: Any) -> Model: ...
 def fit_similarity(parameters: Any, input: Any, running: Any) -> Model: ...
 def path(
     parameters: Any, samples: _Floats, levels: tuple[Sequence[int], bool], weights: _Weights, running: Any
 ) -> tuple[list[Model], _Links]: ...
 def cluster(
     parameters: Any, target: tuple[str, str], samples: _Floats, weights: _Weights, running: Any
+) -> dict[str, Any]: ...
+def cluster_distances(
+    parameters: Any, target: tuple[str, str], distances: _Floats, weights: _Weights, running: Any
 ) -> dict[str, Any]: ...
 def cluster_similarity(parameters: Any, target: tuple[str, str], input: Any, running: Any) -> dict[str, Any]: ...
 def srgw(

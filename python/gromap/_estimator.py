@@ -59,11 +59,9 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             if not (optional and value is None):
                 check_scalar(value, name, str)
 
-    @property
-    def _is_precomputed(self):
-        if self.precomputed not in (None, "similarity"):
-            raise ValueError(f"precomputed is {self.precomputed!r}; it must be None or 'similarity'")
-        return self.precomputed == "similarity"
+    def _check_precomputed(self):
+        if self.precomputed not in (None, "similarity", "distance"):
+            raise ValueError(f"precomputed is {self.precomputed!r}; it must be None, 'similarity' or 'distance'")
 
     def _samples(self, X, reset):
         """Samples as the core reads them: C-contiguous f32 or f64 as it is, anything else converted once."""
@@ -72,17 +70,21 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
 
     def _input(self, X, sample_weight, size, name):
-        """What a fit works on: samples or a similarity, and weights; `size` of `name` must not exceed their number."""
-        if not self._is_precomputed:
+        """What a fit works on: samples, a similarity or distances, and weights; `size` of `name` must not exceed their
+        number."""
+        self._check_precomputed()
+        if self.precomputed is None:
             X = self._samples(X, reset=True)
             parts = X, X.shape[0], X.dtype
-        elif isinstance(X, tuple):
+        elif isinstance(X, tuple) and self.precomputed == "similarity":
             similarity = given.similarity_of(X)
             parts = similarity, similarity[0].shape[0], similarity[0].dtype
         else:
-            X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, order="C", ensure_min_samples=2)
+            # What a sparse matrix leaves out is no distance.
+            sparse = "csr" if self.precomputed == "similarity" else False
+            X = validate_data(self, X, accept_sparse=sparse, dtype=_FLOATS, order="C", ensure_min_samples=2)
             if X.shape[0] != X.shape[1]:
-                raise ValueError(f"a precomputed similarity must be square, not {X.shape[0]} x {X.shape[1]}")
+                raise ValueError(f"a precomputed {self.precomputed} must be square, not {X.shape[0]} x {X.shape[1]}")
             parts = X, X.shape[0], X.dtype
         X, n_samples, dtype = parts
         if size is not None and size > n_samples:
@@ -141,6 +143,6 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.precomputed == "similarity"
+        tags.input_tags.sparse = self.precomputed != "distance"
+        tags.input_tags.pairwise = self.precomputed is not None
         return tags

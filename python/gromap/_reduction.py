@@ -84,8 +84,9 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Scaling of the features.
     kernel, gamma, coef0, degree : optional
         The kernel of kernel PCA, as in scikit-learn.
-    precomputed : {None, "similarity"}, default=None
-        Whether ``X`` is a similarity: an ndarray, a scipy sparse matrix, or a factor ``(A,)``.
+    precomputed : {None, "similarity", "distance"}, default=None
+        Whether ``X`` is a similarity (an ndarray, a scipy sparse matrix, or a factor ``(A,)``), or distances of all pairs
+        (an ndarray), of which the method makes what it would make of samples.
     random_state : int, Generator, RandomState or None
         Seed of everything random. None draws a new one every time.
     n_jobs : int or None, default=None
@@ -103,7 +104,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     weights_ : ndarray of shape (n,)
         Their weights, sum 1.
     prototype_features_ : ndarray of shape (n, n_features) or None
-        Their mean samples; None for a similarity.
+        Their mean samples; None for a similarity or distances.
     labels_ : ndarray of shape (n_samples,)
         The prototype of every sample.
     embedding_ : ndarray of shape (n_samples, n_components)
@@ -210,12 +211,13 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
-        """Fit the map to samples, or to a similarity.
+        """Fit the map to samples, to a similarity or to distances.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or a similarity
-            With ``precomputed="similarity"`` an ndarray, a scipy sparse matrix, or a factor ``(A,)``.
+        X : array-like or sparse matrix of shape (n_samples, n_features), or what ``precomputed`` says
+            With ``precomputed="similarity"`` an ndarray, a scipy sparse matrix, or a factor ``(A,)``; with
+            ``precomputed="distance"`` an ndarray of shape (n_samples, n_samples).
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Equal by default.
@@ -227,10 +229,11 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         parameters = self._map_parameters()
         X, weights, dtype = self._input(X, sample_weight, self.n_prototypes, "n_prototypes")
         with self._running(self._callbacks(X, weights)) as running:
-            if self._is_precomputed:
+            if self.precomputed == "similarity":
                 model = _core.fit_similarity(parameters, given.Input(X, weights), running)
             else:
-                model = _core.fit(parameters, X, weights, running)
+                fit = _core.fit if self.precomputed is None else _core.fit_distances
+                model = fit(parameters, X, weights, running)
         self._read_model(model, dtype)
         self._warn()
         return self
@@ -338,7 +341,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         >>> [len(level.weights_) for level in levels], lineage[0].shape
         ([3, 6], (3, 6))
         """
-        if self._is_precomputed:
+        if self.precomputed is not None:
             raise ValueError("a path is fitted to samples; precomputed must be None")
         parameters = self._map_parameters()
         sizes = [given.count(size) for size in sizes]

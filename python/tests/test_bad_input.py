@@ -117,7 +117,7 @@ PARAMETERS = {
     "solver": ({"solver": "sinkhorn"}, ValueError, "solver is 'sinkhorn'"),
     "pca": ({"pca": 4}, ValueError, "components is 4; it must be from 1 to 3"),
     "scale": ({"scale": "robust"}, ValueError, "scale is 'robust'"),
-    "precomputed": ({"precomputed": "distance"}, ValueError, "precomputed is 'distance'"),
+    "precomputed": ({"precomputed": "distances"}, ValueError, "precomputed is 'distances'"),
     "random_state": ({"random_state": "dice"}, ValueError, "'dice' cannot be used to seed"),
     "negative random_state": ({"random_state": -1}, ValueError, "-1 cannot be used to seed"),
     "n_jobs": ({"n_jobs": 0}, ValueError, "n_jobs == 0"),
@@ -186,6 +186,27 @@ def test_similarities(make, name):
     similarity, message = SIMILARITIES[name]
     with pytest.raises(ValueError, match=message):
         small(make, precomputed="similarity").fit(similarity)
+
+
+DISTANCES = {
+    "not square": (X, ValueError, "a precomputed distance must be square, not 40 x 3"),
+    "sparse": (sp.csr_array(np.ones((40, 40))), TypeError, "[Ss]parse"),
+    "negative": (X @ X.T - 100, ValueError, "distance"),
+    "NaN": (np.full((40, 40), np.nan), ValueError, "Input X contains NaN"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("name", DISTANCES)
+def test_distances(make, name):
+    distances, kind, message = DISTANCES[name]
+    with pytest.raises(kind, match=message):
+        small(make, precomputed="distance").fit(distances)
+
+
+def test_distances_are_not_enough_for_every_method():
+    with pytest.raises(ValueError, match="method for given distances"):
+        small(GromovDR, method="pca", precomputed="distance").fit(np.abs(X @ X.T))
 
 
 @pytest.mark.parametrize(

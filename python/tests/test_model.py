@@ -9,6 +9,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import load_digits, make_blobs, make_swiss_roll
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.manifold import Isomap, SpectralEmbedding
+from sklearn.metrics import pairwise_distances
 
 METHODS = [
     "pca", "kernel-pca", "mds", "isomap", "laplacian-eigenmaps", "sne", "tsne", "snekhorn", "tsnekhorn", "umap",
@@ -226,6 +227,26 @@ def test_several_perplexities_are_the_mean_of_their_affinities(digits):
     mean = sp.csr_array(0.5 * (parts[0].astype(np.float64) + parts[1].astype(np.float64)))
     given = GromovDR(6, precomputed="similarity", init=np.arange(200) % 6, random_state=0).fit(mean)
     assert both.loss_ == pytest.approx(given.loss_, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["tsnekhorn", "tsne", "umap", "laplacian-eigenmaps", "mds"])
+def test_distances_stand_for_their_samples(digits, method):
+    X = digits[0][:200]
+    of = {"method": method, "perplexity": 10, "init": np.arange(200) % 6, "pca": None, "random_state": 0}
+    samples = GromovDR(6, **of).fit(X)
+    distances = GromovDR(6, precomputed="distance", **of).fit(pairwise_distances(X))
+    assert distances.loss_ == pytest.approx(samples.loss_, rel=1e-4)
+    assert distances.prototype_features_ is None and distances.__sklearn_tags__().input_tags.pairwise
+    clusters = [GromovClustering(6, **of).fit(X)]
+    clusters.append(GromovClustering(6, precomputed="distance", **of).fit(pairwise_distances(X)))
+    assert clusters[1].loss_ == pytest.approx(clusters[0].loss_, rel=1e-4)
+
+
+def test_any_distance_will_do(digits):
+    X, y = digits[0][:400], digits[1][:400]
+    cosine = pairwise_distances(X, metric="cosine")
+    labels = GromovDR(10, perplexity=15, precomputed="distance", random_state=0).fit_predict(cosine)
+    assert metrics.adjusted_rand_score(y, labels) > 0.6
 
 
 @pytest.mark.parametrize("warm", [False, True])

@@ -101,8 +101,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(metrics::trustworthiness, module)?)?;
     module.add_class::<model::FittedModel>()?;
     module.add_function(wrap_pyfunction!(model::cluster, module)?)?;
+    module.add_function(wrap_pyfunction!(model::cluster_distances, module)?)?;
     module.add_function(wrap_pyfunction!(model::cluster_similarity, module)?)?;
     module.add_function(wrap_pyfunction!(model::fit, module)?)?;
+    module.add_function(wrap_pyfunction!(model::fit_distances, module)?)?;
     module.add_function(wrap_pyfunction!(model::fit_similarity, module)?)?;
     module.add_function(wrap_pyfunction!(model::path, module)?)?;
     module.add_function(wrap_pyfunction!(report::html, module)?)?;

@@ -200,6 +200,22 @@ pub(crate) fn fit_similarity<'py>(
     running.run(py, |reporter| recipe.fit_similarity(&*similarity, features, Some(&weights), reporter)).map(FittedModel)
 }
 
+/// Fits a model to distances.
+#[pyfunction]
+pub(crate) fn fit_distances<'py>(
+    py: Python<'py>,
+    parameters: Parameters<'py>,
+    distances: SamplesArgument<'py>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    running: Running,
+) -> PyResult<FittedModel> {
+    with_samples!(distances, |distances| {
+        let weights = weights_of(distances.rows(), weights)?;
+        let recipe = parameters.reduction(&weights)?;
+        running.run(py, |reporter| recipe.fit_distances(&distances, Some(&weights), reporter)).map(FittedModel)
+    })
+}
+
 /// Models of several n, and how much mass each prototype hands on.
 #[pyfunction]
 #[allow(clippy::type_complexity)] // a list of models, a list of triples
@@ -252,6 +268,24 @@ pub(crate) fn cluster_similarity<'py>(
     let (weights, _) = input.weights_and_start(1, similarity.len())?;
     let recipe = parameters.clustering(&weights, &target.0, &target.1)?;
     let found = running.run(py, |reporter| recipe.fit_similarity(&*similarity, Some(&weights), reporter))?;
+    clustering(py, &found)
+}
+
+/// Clusters by distances.
+#[pyfunction]
+pub(crate) fn cluster_distances<'py>(
+    py: Python<'py>,
+    parameters: Parameters<'py>,
+    target: (String, String),
+    distances: SamplesArgument<'py>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    running: Running,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = with_samples!(distances, |distances| {
+        let weights = weights_of(distances.rows(), weights)?;
+        let recipe = parameters.clustering(&weights, &target.0, &target.1)?;
+        running.run(py, |reporter| recipe.fit_distances(&distances, Some(&weights), reporter))?
+    });
     clustering(py, &found)
 }
 

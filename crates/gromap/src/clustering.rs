@@ -3,7 +3,6 @@
 //! With a free target (srGWB) the similarities of the clusters are learnt; with the identity (srGWI) clusters are
 //! alike only to themselves, which partitions a graph and depends on the scale of the similarity.
 
-use crate::affinity::Affinity;
 use crate::barycenter::{Barycenter, Input};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
@@ -179,14 +178,17 @@ impl GromovClustering {
         Ok(found)
     }
 
-    /// The similarity that the method makes of an N×N matrix of distances, for
-    /// [`fit_similarity`](Self::fit_similarity).
-    pub fn affinity_of_distances<S: Scalar>(
+    /// Clusters by an N×N matrix of distances.
+    pub fn fit_distances<S: Scalar>(
         &self,
         distances: &Matrix<'_, S>,
+        weights: Option<&SampleWeights>,
         observer: &mut dyn Observer,
-    ) -> Result<Affinity<S>> {
-        self.recipe.affinity_of_distances(distances, observer)
+    ) -> Result<Clustering> {
+        let affinity = self.recipe.affinity_of_distances(distances, observer)?;
+        let mut found = self.fit_similarity(affinity.similarity(), weights, observer)?;
+        found.warnings = affinity.warnings.iter().map(ToString::to_string).collect();
+        Ok(found)
     }
 
     /// Clusters by a given similarity.

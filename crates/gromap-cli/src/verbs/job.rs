@@ -205,20 +205,12 @@ impl WithSamples for FitDense<'_> {
         match self.precomputed {
             None => fit_samples(recipe, samples, weights, levels, watch),
             Some(Precomputed::Similarity) => fit_similarity(recipe, &Dense::new(samples.view())?, weights, watch),
-            Some(Precomputed::Distance) => {
-                let affinity = match recipe {
-                    Recipe::Map(recipe) => recipe.affinity_of_distances(samples, watch)?,
-                    Recipe::Clusters(recipe) => recipe.affinity_of_distances(samples, watch)?,
-                };
-                let mut fit = fit_similarity(recipe, affinity.similarity(), weights, watch)?;
-                let warnings = affinity.warnings.iter().map(ToString::to_string);
-                match &mut fit {
-                    Fit::Map(model) => model.warnings.extend(warnings),
-                    Fit::Clusters(clustering) => clustering.warnings.extend(warnings),
-                    Fit::Path(_) => {}
+            Some(Precomputed::Distance) => Ok(match recipe {
+                Recipe::Map(recipe) => Fit::Map(Box::new(recipe.fit_distances(samples, Some(weights), watch)?)),
+                Recipe::Clusters(recipe) => {
+                    Fit::Clusters(Box::new(recipe.fit_distances(samples, Some(weights), watch)?))
                 }
-                Ok(fit)
-            }
+            }),
         }
     }
 }

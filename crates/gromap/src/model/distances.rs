@@ -5,7 +5,7 @@
 //! their squares. Inner products and kernels of samples do not follow from distances, and the graph of Isomap, should it
 //! be in pieces, is joined by looking at samples; these methods want samples.
 
-use super::GromovDr;
+use super::{GromovDr, Model};
 use crate::affinity::{
     Affinity, Entropic, FuzzySet, NormalizedGraph, Operator, SquaredDistance, SymmetricEntropic, Symmetry,
 };
@@ -16,21 +16,33 @@ use crate::neighbors::Neighbors;
 use crate::observe::{Event, Observer, Stage};
 use crate::scalar::Scalar;
 use crate::similarity::Sparse;
+use crate::weights::SampleWeights;
 
 impl GromovDr {
-    /// The similarity that the method makes of an N×N matrix of distances, for
-    /// [`fit_similarity`](Self::fit_similarity).
+    /// Fits to an N×N matrix of distances. New samples cannot be placed.
     ///
     /// ```
     /// use gromap::{GromovDr, Matrix};
     /// let distances = Matrix::from_fn(40, 40, |i, j| (i as f64 - j as f64).abs() + if i / 20 == j / 20 { 0.0 } else { 100.0 });
-    /// let recipe = GromovDr::builder().prototypes(2).perplexity(5.0);
-    /// let affinity = recipe.affinity_of_distances(&distances, &mut ())?;
-    /// let labels = recipe.fit_similarity(affinity.similarity(), None, None, &mut ())?.plan.labels();
+    /// let model = GromovDr::builder().prototypes(2).perplexity(5.0).fit_distances(&distances, None, &mut ())?;
+    /// let labels = model.plan.labels();
     /// assert!((0..40).all(|i| (labels[i] == labels[0]) == (i < 20)));
     /// # Ok::<(), gromap::Error>(())
     /// ```
-    pub fn affinity_of_distances<S: Scalar>(
+    pub fn fit_distances<S: Scalar>(
+        &self,
+        distances: &Matrix<'_, S>,
+        weights: Option<&SampleWeights>,
+        observer: &mut dyn Observer,
+    ) -> Result<Model> {
+        let affinity = self.affinity_of_distances(distances, observer)?;
+        let mut model = self.fit_similarity(affinity.similarity(), None, weights, observer)?;
+        model.warnings = affinity.warnings.iter().map(ToString::to_string).collect();
+        Ok(model)
+    }
+
+    /// The similarity that the method makes of distances.
+    pub(crate) fn affinity_of_distances<S: Scalar>(
         &self,
         distances: &Matrix<'_, S>,
         observer: &mut dyn Observer,
@@ -110,8 +122,7 @@ mod tests {
     fn check(recipe: GromovDr) {
         let (samples, distances) = both();
         let from_samples = recipe.clone().fit(&samples).unwrap();
-        let affinity = recipe.affinity_of_distances(&distances, &mut ()).unwrap();
-        let from_distances = recipe.fit_similarity(affinity.similarity(), None, None, &mut ()).unwrap();
+        let from_distances = recipe.fit_distances(&distances, None, &mut ()).unwrap();
         let (a, b) = (from_samples.loss, from_distances.loss);
         assert!((a - b).abs() <= 1e-4 * (1.0 + a.abs()), "{a} {b}");
     }
@@ -145,11 +156,11 @@ mod tests {
     fn what_needs_samples_says_so() {
         let (_, distances) = both();
         for method in [Method::Pca, Method::KernelPca, Method::Isomap] {
-            let found = GromovDr::builder().method(method).affinity_of_distances(&distances, &mut ());
+            let found = GromovDr::builder().method(method).fit_distances(&distances, None, &mut ());
             let message = found.unwrap_err().to_string();
             assert!(message.contains(method.name()) && message.contains("mds, laplacian-eigenmaps, sne"), "{message}");
         }
         let wide = Matrix::<f64>::zeros(3, 4);
-        assert!(matches!(GromovDr::builder().affinity_of_distances(&wide, &mut ()), Err(Error::Shape { .. })));
+        assert!(matches!(GromovDr::builder().fit_distances(&wide, None, &mut ()), Err(Error::Shape { .. })));
     }
 }

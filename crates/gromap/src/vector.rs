@@ -36,28 +36,45 @@ pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// x·y of several y in one pass, each as long as x, a multiple of [`LANES`]. Written for vectors, since compilers find
-/// but two lanes of such sums; to be inlined into a function of `simd`.
+/// x·y of equal lengths, a multiple of [`LANES`]. Written for vectors, since of such a sum compilers make but two lanes; to be
+/// inlined into a function of `simd`.
 #[inline(always)]
-pub(crate) fn dots<V: pulp::Simd, const K: usize>(simd: V, x: &[f64], ys: [&[f64]; K]) -> [f64; K] {
+pub(crate) fn wide_dot<V: pulp::Simd>(simd: V, x: &[f64], y: &[f64]) -> f64 {
     let parts = LANES / V::F64_LANES;
-    let (x, _) = V::as_simd_f64s(x);
-    let mut sums = [[simd.splat_f64s(0.0); LANES]; K];
-    for k in 0..K {
-        let (y, _) = V::as_simd_f64s(ys[k]);
-        for (x, y) in x.chunks_exact(parts).zip(y.chunks_exact(parts)) {
-            for part in 0..parts {
-                sums[k][part] = simd.add_f64s(sums[k][part], simd.mul_f64s(x[part], y[part]));
-            }
+    let ((x, _), (y, _)) = (V::as_simd_f64s(x), V::as_simd_f64s(y));
+    let mut sums = [simd.splat_f64s(0.0); LANES];
+    for (x, y) in x.chunks_exact(parts).zip(y.chunks_exact(parts)) {
+        for part in 0..parts {
+            sums[part] = simd.add_f64s(sums[part], simd.mul_f64s(x[part], y[part]));
         }
     }
-    let mut out = [0.0; K];
-    for k in 0..K {
-        let mut lanes = [0.0; LANES];
-        let (into, _) = V::as_mut_simd_f64s(&mut lanes);
-        into.copy_from_slice(&sums[k][..parts]);
-        let [a, b, c, d, e, f, g, h] = lanes;
-        out[k] = ((a + e) + (c + g)) + ((b + f) + (d + h));
+    let mut lanes = [0.0; LANES];
+    V::as_mut_simd_f64s(&mut lanes).0.copy_from_slice(&sums[..parts]);
+    let [a, b, c, d, e, f, g, h] = lanes;
+    ((a + e) + (c + g)) + ((b + f) + (d + h))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Dot<'a>(&'a [f64], &'a [f64]);
+
+    impl pulp::WithSimd for Dot<'_> {
+        type Output = f64;
+
+        #[inline(always)]
+        fn with_simd<V: pulp::Simd>(self, simd: V) -> f64 {
+            wide_dot(simd, self.0, self.1)
+        }
     }
-    out
+
+    #[test]
+    fn a_wide_dot_is_the_same_to_the_bit_on_every_machine() {
+        let x: Vec<f64> = (0..56).map(|i| ((i * 37 + 11) % 101) as f64 / 7.0).collect();
+        let y: Vec<f64> = (0..56).map(|i| 1.0 / (i + 3) as f64).collect();
+        let here = pulp::Arch::new().dispatch(Dot(&x, &y));
+        assert_eq!(here, pulp::WithSimd::with_simd(Dot(&x, &y), pulp::Scalar));
+        assert!((here - dot(&x, &y)).abs() < 1e-12);
+    }
 }

@@ -28,7 +28,7 @@ use crate::logarithm::ln;
 use crate::loss::Loss;
 use crate::matrix::Matrix;
 use crate::similarity::{Similarity, Sparse};
-use crate::vector::{LANES, dots};
+use crate::vector::{LANES, wide_dot};
 
 /// Squared distances are kept above this where a logarithm or a slope would be infinite at zero.
 const LEAST_SQUARE: f64 = 1e-12;
@@ -223,7 +223,7 @@ impl<const VALUE: bool> pulp::WithSimd for Turn<'_, VALUE> {
                     all.forget(k);
                 }
                 if VALUE {
-                    sums.pull += dots(simd, mass.row(k), [&all.attraction])[0];
+                    sums.pull += wide_dot(simd, mass.row(k), &all.attraction);
                 }
                 all.weigh_pull(mass.row(k));
                 all.slopes(simd, k, axes, &mut slopes[..d]);
@@ -253,11 +253,11 @@ impl<const VALUE: bool> pulp::WithSimd for Turn<'_, VALUE> {
             }
         }
         let (q, ones) = (axes.weights(), axes.ones());
-        sums.push += q[k] * dots(simd, q, [&all.repulsion])[0];
+        sums.push += q[k] * wide_dot(simd, q, &all.repulsion);
         all.weigh_push(q);
         all.slopes(simd, k, axes, &mut slopes[d..2 * d]);
         if landscape.kernel.normalization == Normalization::Cells {
-            sums.cells += dots(simd, ones, [&all.repulsion])[0];
+            sums.cells += wide_dot(simd, ones, &all.repulsion);
             all.weigh_push(ones);
             all.slopes(simd, k, axes, &mut slopes[2 * d..]);
         }
@@ -447,10 +447,10 @@ impl Row {
     /// Σ_l weighted_l·(z_k − z_l).
     #[inline(always)]
     fn slopes<V: pulp::Simd>(&self, simd: V, k: usize, axes: &Axes, out: &mut [f64]) {
-        let [total] = dots(simd, &self.weighted, [axes.ones()]);
+        let total = wide_dot(simd, &self.weighted, axes.ones());
         for (c, out) in out.iter_mut().enumerate() {
             let axis = axes.of(c);
-            *out = total * axis[k] - dots(simd, &self.weighted, [axis])[0];
+            *out = total * axis[k] - wide_dot(simd, &self.weighted, axis);
         }
     }
 }

@@ -1,11 +1,16 @@
 """Maps of weighted prototypes, by semi-relaxed Gromov-Wasserstein dimension reduction."""
 
-from gromap import affinity, metrics
-from gromap._clustering import GromovClustering
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from gromap._core import __version__
-from gromap._progress import Progress
-from gromap._reduction import GromovDR, Path, load
-from gromap._transport import Barycenter, Transport, srgw, srgw_barycenter
+
+if TYPE_CHECKING:
+    from gromap import affinity, metrics
+    from gromap._clustering import GromovClustering
+    from gromap._progress import Progress
+    from gromap._reduction import GromovDR, Path, load
+    from gromap._transport import Barycenter, Transport, srgw, srgw_barycenter
 
 __all__ = [
     "Barycenter",
@@ -21,3 +26,30 @@ __all__ = [
     "srgw",
     "srgw_barycenter",
 ]
+
+# Where a name lives; modules live where they are. They are read when first asked for, so that the command, which needs none
+# of them, does not wait for scikit-learn.
+_HOMES = {
+    "Barycenter": "_transport",
+    "GromovClustering": "_clustering",
+    "GromovDR": "_reduction",
+    "Path": "_reduction",
+    "Progress": "_progress",
+    "Transport": "_transport",
+    "load": "_reduction",
+    "srgw": "_transport",
+    "srgw_barycenter": "_transport",
+}
+
+
+def __getattr__(name):
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"gromap.{_HOMES.get(name, name)}")
+    value = getattr(module, name) if name in _HOMES else module
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -42,7 +42,7 @@ import time
 from sklearn.cluster import KMeans
 from sklearn.manifold import TSNE
 begun = time.perf_counter()
-import gromap
+from gromap import *
 print(time.perf_counter() - begun)
 """
 
@@ -53,7 +53,8 @@ def test_an_import_takes_less_than_a_third_of_a_second_beyond_that_of_scikit_lea
 
 
 def test_an_import_brings_no_plotting_notebook_or_frame_library():
-    loaded = run("-c", "import gromap, sys; print(*sys.modules)").stdout.split()
+    loaded = run("-c", "from gromap import *; import sys; print(*sys.modules)").stdout.split()
+    assert "gromap._reduction" in loaded
     heavy = {"IPython", "matplotlib", "pandas", "polars", "tqdm", "torch"}
     # Some versions of scikit-learn look for pandas themselves.
     own = set(run("-c", "import sklearn.cluster, sklearn.manifold, sys; print(*sys.modules)").stdout.split())
@@ -67,6 +68,18 @@ def test_the_command_is_part_of_the_package():
     assert asked.returncode == 0 and gromap.__version__ in asked.stdout
     wrong = run("-c", "from gromap._command import main; main()", "no-such-verb")
     assert wrong.returncode == 2 and "no-such-verb" in wrong.stderr
+
+
+def test_the_command_does_not_wait_for_scikit_learn():
+    loaded = run("-c", "import gromap._command, sys; print(*sys.modules)").stdout.split()
+    assert "gromap._core" in loaded and not {"numpy", "scipy", "sklearn"} & set(loaded)
+
+
+def test_names_that_are_read_late_are_told_and_others_refused():
+    assert set(gromap.__all__) <= set(dir(gromap))
+    assert run("-c", "import gromap; gromap.metrics.silhouette_score; gromap.affinity.Linear").returncode == 0
+    with pytest.raises(AttributeError, match="module 'gromap' has no attribute 'GromovDr'"):
+        gromap.GromovDr  # noqa: B018
 
 
 @pytest.mark.parametrize("unfitted", [True, False])

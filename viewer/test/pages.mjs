@@ -36,10 +36,17 @@ export async function close() {
 }
 
 /** Opens a map; what went wrong on the page is collected in `page.problems`. */
-export async function show(name, { hash = "", dark = false, width = 1280, height = 800, scale = 1 } = {}) {
+export async function show(name, { hash = "", dark = false, width = 1280, height = 800, scale = 1, touch = false } = {}) {
   const path = `${MAPS.replace(/\/?$/, "/")}${name}.html`;
   if (!existsSync(path)) throw new Error(`${path} is missing: cargo run -p gromap-report --example maps -- ${MAPS}`);
-  const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: scale, colorScheme: dark ? "dark" : "light", acceptDownloads: true });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    deviceScaleFactor: scale,
+    hasTouch: touch,
+    isMobile: touch,
+    colorScheme: dark ? "dark" : "light",
+    acceptDownloads: true,
+  });
   const page = await context.newPage();
   await page.addInitScript(addReader);
   page.problems = [];

@@ -20,7 +20,10 @@ export class Slider {
   private label = h("output", { class: "gm-n" });
   private play = h("button", { type: "button", class: "gm-play", "aria-label": "Play the path" }, "▶");
   private cursor = s("line", { y1: 2, y2: 50, class: "gm-cursor" });
+  /** The frame of a movement that is under way, or 0. */
   private running = 0;
+  /** The level that was asked for, while it is on its way there. */
+  private aim: number | null = null;
 
   constructor(
     private data: MapData,
@@ -32,15 +35,23 @@ export class Slider {
       this.stop();
       this.show(Number(this.input.value));
     });
-    // Let go between two levels, it goes on to the nearer one.
-    this.input.addEventListener("change", () => this.goTo(Math.round(store.state.level)));
+    // A thumb that is held does not move on under the finger. A press that changes nothing ends without "change" in some browsers.
+    this.input.addEventListener("pointerdown", () => this.stop());
+    for (const end of ["change", "pointerup", "pointercancel"]) this.input.addEventListener(end, () => this.settle());
     this.input.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+      // The browser's own step of a page is a tenth of the track: on a short path it would fall back to where it was.
+      const step = { ArrowRight: 1, ArrowUp: 1, PageUp: 1, ArrowLeft: -1, ArrowDown: -1, PageDown: -1 }[event.key];
       if (!step) return;
       event.preventDefault();
-      this.goTo(Math.min(last, Math.max(0, Math.round(store.state.level) + step)));
+      // From where it is going, so that fast presses all count.
+      this.goTo(Math.min(last, Math.max(0, (this.aim ?? Math.round(store.state.level)) + step)));
     });
-    this.play.addEventListener("click", () => (this.running ? this.stop() : this.goTo(last, store.state.level >= last ? 0 : store.state.level)));
+    this.play.addEventListener("click", () => {
+      if (this.running) return this.stop();
+      this.goTo(last, store.state.level >= last ? 0 : store.state.level);
+      // It passes all levels and was asked for none: an arrow steps from where it is.
+      this.aim = null;
+    });
     const ticks = data.levels.map((level, i) =>
       h("button", { type: "button", style: `left:${(100 * i) / last}%`, click: () => this.goTo(i) }, level.prototypes.toLocaleString("en")),
     );
@@ -54,6 +65,7 @@ export class Slider {
     this.update();
   }
 
+  /** Shows the level of the state. */
   update(): void {
     const { level } = this.store.state;
     const n = this.data.levels[Math.round(level)].prototypes;
@@ -62,28 +74,38 @@ export class Slider {
     const x = String((100 * level) / (this.data.levels.length - 1));
     this.cursor.setAttribute("x1", x);
     this.cursor.setAttribute("x2", x);
-    this.play.textContent = this.running ? "❚❚" : "▶";
   }
 
+  /** Ends a movement where it is. The level is as it was, and the input is left alone: it may hold what a hand has just set. */
   stop(): void {
     cancelAnimationFrame(this.running);
     this.running = 0;
-    this.update();
+    this.aim = null;
+    this.play.textContent = "▶";
   }
 
   /** Moves to a level, at the same pace whatever the way. */
   goTo(target: number, from = this.store.state.level): void {
-    cancelAnimationFrame(this.running);
+    this.stop();
+    if (from === target) return;
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return this.show(target);
     const start = performance.now();
     const duration = Math.abs(target - from) * STEP;
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const frame = (now: number) => {
-      const share = duration > 0 && !still ? Math.min(1, (now - start) / duration) : 1;
-      this.running = share < 1 ? requestAnimationFrame(frame) : 0;
+      // A frame may have begun before the movement did.
+      const share = Math.max(0, (now - start) / duration);
+      if (share < 1) this.running = requestAnimationFrame(frame);
+      else this.stop();
       this.show(share < 1 ? from + (target - from) * share : target);
-      if (!this.running) this.update();
     };
     this.running = requestAnimationFrame(frame);
+    this.aim = target;
+    this.play.textContent = "❚❚";
+  }
+
+  /** Left between two levels, it goes on to the nearer one. */
+  private settle(): void {
+    this.goTo(Math.round(this.store.state.level));
   }
 
   /** Prototypes of one level are not those of the next: none stays selected. */

@@ -3,18 +3,18 @@
 //! With a free target (srGWB) the similarities of the clusters are learnt; with the identity (srGWI) clusters are
 //! alike only to themselves, which partitions a graph and depends on the scale of the similarity.
 
-use crate::barycenter::{Barycenter, Input};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::matrix::Matrix;
 use crate::method::Method;
 use crate::model::{GromovDr, Projection, Scaling};
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 use crate::observe::{Event, Observer, Stage, StopReason, Stopping};
 use crate::plan::Plan;
-use crate::scalar::Scalar;
 use crate::similarity::{Definiteness, Similarity};
-use crate::solver::{Settings, Solver};
-use crate::srgw::{Scale, Srgw};
+use crate::solve::{Barycenter, Input};
+use crate::solve::{Scale, Srgw};
+use crate::solve::{Settings, Solver};
 use crate::start::{Ground, Start};
 use crate::weights::SampleWeights;
 

@@ -7,7 +7,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
 use crate::plan::Plan;
 
 /// Samples N×p, in either storage.

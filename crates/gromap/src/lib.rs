@@ -26,56 +26,44 @@
 #![warn(missing_docs)]
 
 pub mod affinity;
-mod barycenter;
 mod clustering;
-mod eigen;
 pub mod embedding;
 mod error;
-mod exponential;
 mod features;
 mod interrupt;
-mod kmeans;
-mod logarithm;
 mod loss;
-mod matrix;
 mod memory;
 mod method;
 pub mod metrics;
 mod model;
 mod neighbors;
+mod numeric;
 mod observe;
 mod plan;
 mod preprocessing;
-mod scalar;
 mod similarity;
-mod solver;
-mod spectrum;
-mod srgw;
+pub mod solve;
 mod start;
 mod transport;
-mod vector;
 mod weights;
 
-pub use barycenter::{Barycenter, FittedBarycenter, Input};
 pub use clustering::{Clustering, GromovClustering, Target};
 pub use error::{Error, Result};
 pub use features::Samples;
 pub use interrupt::Interrupt;
 pub use loss::Loss;
-pub use matrix::Matrix;
 pub use memory::{MemoryPlan, Neighborhood, Part};
 pub use method::{Kernel, Method};
 pub use model::{AlphaScale, GromovDr, Level, Model, Path, Projection, Scaling};
 pub use neighbors::{Descent, Exact, Metric, NeighborSearch, Neighbors, nearest_neighbors};
+pub use numeric::{Matrix, Scalar};
 pub use observe::{Event, Flow, Observer, Stage, StopReason, Stopping};
 pub use plan::{Columns, Plan, PlanRow};
 pub use preprocessing::{Pca, Scaler};
-pub use scalar::Scalar;
 pub use similarity::{
     BLOCK, Bounds, Definiteness, Dense, Extreme, LowRank, Side, Similarity, Sketch, Sparse, WeightedSum,
 };
-pub use solver::{Settings, Solver};
-pub use srgw::{Scale, Srgw, Transport};
+pub use solve::{Barycenter, FittedBarycenter, Input, Scale, Settings, Solver, Srgw, Transport};
 pub use start::Start;
 pub use transport::{
     ConditionalGradient, MirrorDescent, PlanStep, PlanSummary, TransportProblem, TransportState, VertexDescent,

@@ -16,8 +16,8 @@
 use std::fmt;
 
 use crate::error::{Error, Result};
-use crate::logarithm::{ln, x_log_x};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::logarithm::{ln, x_log_x};
 use crate::similarity::Bounds;
 
 /// How a pair of similarities is compared.

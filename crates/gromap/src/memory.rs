@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 use crate::method::Method;
 use crate::model::{GromovDr, Projection, Scaling};
 use crate::neighbors::searches_exactly;
+use crate::numeric::Scalar;
 use crate::observe::Stage;
-use crate::scalar::Scalar;
-use crate::solver::Solver;
+use crate::solve::Solver;
 use crate::start::most_groups;
 
 /// One thing that is held for a while.

@@ -26,9 +26,9 @@ use crate::affinity::{
 use crate::embedding::{Gram, Normalization, OrthonormalGram, Profile, PrototypeKernel, Radial};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 use crate::observe::Observer;
-use crate::scalar::Scalar;
 use crate::similarity::Sparse;
 
 /// A row of the table above.

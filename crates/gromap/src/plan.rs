@@ -10,7 +10,8 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::blocks::shuffle;
 use crate::weights::SampleWeights;
 
 /// How far a given row may be from its sample's weight, relative to that weight.
@@ -106,7 +107,7 @@ impl Columns {
 impl Plan {
     /// Every sample belongs to the prototype its label names.
     pub fn from_labels(labels: Vec<u32>, prototypes: usize, weights: SampleWeights) -> Result<Self> {
-        check_size(prototypes, weights.len())?;
+        check_prototypes(prototypes, weights.len())?;
         Error::check_len("number of labels", weights.len(), labels.len())?;
         if let Some(&label) = labels.iter().find(|&&l| l as usize >= prototypes) {
             return Err(Error::parameter("label", f64::from(label), format!("less than {prototypes}")));
@@ -117,7 +118,7 @@ impl Plan {
     /// Takes an N×n matrix of mass; rows must sum to the sample weights (to 1e-6) and are rescaled
     /// to do so exactly.
     pub fn from_dense(values: &Matrix<'_>, weights: SampleWeights) -> Result<Self> {
-        check_size(values.columns(), weights.len())?;
+        check_prototypes(values.columns(), weights.len())?;
         Error::check_len("rows of the plan", weights.len(), values.rows())?;
         values.check_finite("plan")?;
         let mut rows = RowsBuilder::new(weights.len());
@@ -138,7 +139,7 @@ impl Plan {
 
     /// The paper's start: rows drawn uniformly and normalised.
     pub fn random(prototypes: usize, weights: SampleWeights, seed: u64) -> Result<Self> {
-        check_size(prototypes, weights.len())?;
+        check_prototypes(prototypes, weights.len())?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut row = vec![0.0; prototypes];
         let mut rows = RowsBuilder::new(weights.len());
@@ -151,7 +152,7 @@ impl Plan {
 
     /// A hard random start: labels drawn uniformly, each prototype named at least once.
     pub fn random_labels(prototypes: usize, weights: SampleWeights, seed: u64) -> Result<Self> {
-        check_size(prototypes, weights.len())?;
+        check_prototypes(prototypes, weights.len())?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let n = prototypes as u32;
         let mut labels: Vec<u32> =
@@ -362,19 +363,13 @@ impl Plan {
     }
 }
 
-fn check_size(prototypes: usize, samples: usize) -> Result<()> {
+/// Refuses numbers of prototypes that samples cannot fill.
+pub(crate) fn check_prototypes(prototypes: usize, samples: usize) -> Result<()> {
     if prototypes == 0 || prototypes > samples {
         let allowed = format!("from 1 to {samples}, the number of samples");
         return Err(Error::parameter("n_prototypes", prototypes as f64, allowed));
     }
     Ok(())
-}
-
-/// Fisher-Yates, so that orders depend on nothing but the seed.
-pub(crate) fn shuffle<T>(items: &mut [T], rng: &mut Xoshiro256PlusPlus) {
-    for i in (1..items.len()).rev() {
-        items.swap(i, rng.random_range(0..=i));
-    }
 }
 
 /// Scales a row to sum to its sample's weight.

@@ -5,7 +5,7 @@
 //! dH/d(log ε) = Var(c)/ε². Newton's method on log ε inside a bracket finds H = log ξ.
 
 use crate::error::{Error, Result};
-use crate::exponential::exp;
+use crate::numeric::exponential::exp;
 
 /// How far an entropy may be from its goal.
 const ENTROPY_TOLERANCE: f64 = 1e-11;

@@ -8,10 +8,10 @@ use rayon::prelude::*;
 use super::calibration::calibrate;
 use super::{Affinity, InputAffinity, Pattern, check_perplexity, perplexity_neighbors};
 use crate::error::Result;
-use crate::matrix::Matrix;
 use crate::neighbors::{Metric, Neighbors};
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 use crate::observe::Observer;
-use crate::scalar::Scalar;
 use crate::similarity::Sparse;
 
 /// Rows calibrated to a perplexity.

@@ -9,10 +9,10 @@ use rayon::prelude::*;
 
 use super::{Affinity, InputAffinity, Pattern, neighbors_with_self};
 use crate::error::Result;
-use crate::matrix::Matrix;
 use crate::neighbors::{Metric, Neighbors};
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 use crate::observe::Observer;
-use crate::scalar::Scalar;
 use crate::similarity::Sparse;
 
 const MAX_BISECTIONS: usize = 64;

@@ -13,10 +13,10 @@ use super::landmarks::{Spectrum, low_rank};
 use super::linear::negative_centred;
 use super::{Affinity, InputAffinity, Landmarks, Operator, Pattern, Warning, check_samples, sought};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
 use crate::neighbors::Metric;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 use crate::observe::Observer;
-use crate::scalar::Scalar;
 
 /// The recipe of geodesic distances.
 ///

@@ -7,13 +7,13 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, Par};
 use rayon::prelude::*;
 
-use super::centring::{centre_both, centred_columns};
 use super::landmarks::{Spectrum, low_rank};
 use super::{Affinity, InputAffinity, Landmarks, check_samples};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
+use crate::numeric::centring::{centre_both, centred_columns};
 use crate::observe::Observer;
-use crate::scalar::Scalar;
 use crate::similarity::{Definiteness, Dense};
 
 /// Rows of the kernel made together.

@@ -10,12 +10,13 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-use super::centring::centred_columns;
-use crate::eigen::symmetric_eigen;
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
-use crate::scalar::Scalar;
-use crate::similarity::{BLOCK, LowRank};
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
+use crate::numeric::blocks::BLOCK;
+use crate::numeric::centring::centred_columns;
+use crate::numeric::eigen::symmetric_eigen;
+use crate::similarity::LowRank;
 
 /// Eigenvalues below this share of the largest are left out.
 const LEAST_EIGENVALUE: f64 = 1e-10;

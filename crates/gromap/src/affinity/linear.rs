@@ -3,12 +3,12 @@
 //! −H·E·H with E the squared Euclidean distances of samples is 2·X_c·X_cᵀ, so both are thin products
 //! of the centred samples. Only distances given without samples need a dense matrix.
 
-use super::centring::{centre_both, centred_columns};
 use super::{Affinity, InputAffinity, check_samples};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
+use crate::numeric::centring::{centre_both, centred_columns};
 use crate::observe::Observer;
-use crate::scalar::Scalar;
 use crate::similarity::{Dense, LowRank};
 
 /// X_c·X_cᵀ, the similarity of PCA.

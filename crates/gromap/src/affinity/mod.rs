@@ -17,7 +17,6 @@
 //! | [`Precomputed`] | a given one, checked for what the method needs | dense or sparse |
 
 mod calibration;
-mod centring;
 mod entropic;
 mod fuzzy;
 mod geodesic;
@@ -44,10 +43,10 @@ pub use self::pattern::Pattern;
 pub use self::precomputed::Precomputed;
 pub use self::symmetric_entropic::{Solution, SymmetricEntropic};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
 use crate::neighbors::{Metric, Neighbors, nearest_neighbors};
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 use crate::observe::{Event, Observer, Stage};
-use crate::scalar::Scalar;
 use crate::similarity::{Dense, LowRank, Similarity, Sparse};
 
 /// A recipe for an input similarity.

@@ -5,9 +5,9 @@
 
 use super::{Affinity, InputAffinity, Operator};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 use crate::observe::Observer;
-use crate::scalar::Scalar;
 use crate::similarity::{Dense, Similarity, Sparse};
 
 /// The recipe of a given similarity: what the method that takes it needs of it.

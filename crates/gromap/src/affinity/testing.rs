@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
 use crate::plan::Plan;
 use crate::similarity::{Side, Similarity};
 use crate::weights::SampleWeights;

@@ -6,7 +6,7 @@
 
 use super::landscape::Landscape;
 use crate::error::Result;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
 
 const FIRST_DECAY: f64 = 0.9;
 const SECOND_DECAY: f64 = 0.99;

@@ -8,9 +8,9 @@
 //!
 //! The same formulas serve n = N, with the eigenpairs of the operator.
 
-use crate::eigen::symmetric_eigen;
 use crate::error::Result;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::eigen::symmetric_eigen;
 use crate::transport::PlanSummary;
 
 /// Eigenpairs of A for a summary: values, descending, and vectors as rows.

@@ -5,7 +5,7 @@ use faer::{Mat, MatRef, Side};
 
 use super::kernel::{PrototypeKernel, check_prototypes, check_square};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
 
 /// C = Z·Zᵀ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

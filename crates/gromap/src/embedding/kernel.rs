@@ -7,7 +7,7 @@
 //! | [`Radial`](super::Radial) | a function of distances, normalised | sne, tsne, snekhorn, tsnekhorn, umap |
 
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
 
 /// How the similarity of prototypes follows from their places.
 pub trait PrototypeKernel: Send + Sync {

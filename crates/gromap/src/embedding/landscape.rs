@@ -23,12 +23,12 @@ use rayon::prelude::*;
 use super::kernel::PrototypeKernel;
 use super::radial::{Normalization, Profile, Radial};
 use crate::error::Result;
-use crate::exponential::exp;
-use crate::logarithm::ln;
 use crate::loss::Loss;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::exponential::exp;
+use crate::numeric::logarithm::ln;
+use crate::numeric::vector::{LANES, wide_dot};
 use crate::similarity::{Similarity, Sparse};
-use crate::vector::{LANES, wide_dot};
 
 /// Squared distances are kept above this where a logarithm or a slope would be infinite at zero.
 const LEAST_SQUARE: f64 = 1e-12;

@@ -19,7 +19,7 @@ use super::kernel::{PrototypeKernel, check_prototypes, check_square};
 use super::sinkhorn;
 use super::umap_curve;
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
 
 /// Logarithms of a kernel are kept above this: a positive entry never becomes zero, on which the
 /// logarithmic losses would be infinite.

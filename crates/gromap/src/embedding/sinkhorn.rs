@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
 
 /// Largest error of a row, as a logarithm.
 const TOLERANCE: f64 = 1e-13;

@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
 
 fn random(rows: usize, columns: usize, seed: u64) -> Matrix<'static> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);

@@ -13,9 +13,9 @@
 //! in single precision, ties to the smaller index.
 
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
 use crate::neighbors::{Exact, Metric, NeighborSearch, Neighbors, ranks};
-use crate::scalar::Scalar;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 
 /// Whether neighbours on the map are neighbours among the samples: 1 if all of them are, about 1/2 for a
 /// random map. N²·(p + d) operations.

@@ -23,8 +23,8 @@ use rayon::prelude::*;
 
 use super::numbered;
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
-use crate::vector::vectorized;
+use crate::numeric::Matrix;
+use crate::numeric::vector::vectorized;
 use crate::weights::SampleWeights;
 
 /// Points next to each other in a panel, so that their sums stand side by side in registers.

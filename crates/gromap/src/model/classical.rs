@@ -9,10 +9,10 @@ use crate::embedding::landscape::Landscape;
 use crate::embedding::{Radial, closed_form};
 use crate::error::Result;
 use crate::loss::Loss;
-use crate::matrix::Matrix;
 use crate::method::Kernel;
+use crate::numeric::Matrix;
+use crate::numeric::spectrum::leading_of_similarity;
 use crate::similarity::{Similarity, Sparse};
-use crate::spectrum::leading_of_similarity;
 
 /// First with pulls made stronger, which lets clusters pass through each other; then as they are.
 const EXAGGERATED: (f64, Adam) = (12.0, Adam { steps: 250, rate: 1.0 });

@@ -12,12 +12,12 @@ use rayon::prelude::*;
 use super::joint::{Descended, Embedding, Joint, Place};
 use crate::embedding::landscape::Landscape;
 use crate::error::Result;
-use crate::kmeans::KMeans;
-use crate::matrix::Matrix;
 use crate::method::Kernel;
+use crate::numeric::Matrix;
+use crate::numeric::kmeans::KMeans;
 use crate::observe::Stopping;
 use crate::plan::Plan;
-use crate::solver::{Settings, Solver};
+use crate::solve::{Settings, Solver};
 use crate::start::{Ground, ROUNDS, similarity_of_groups};
 
 /// Starts from a map of the groups, at least and at most, and what their number times n² should not exceed.

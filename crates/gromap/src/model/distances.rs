@@ -10,11 +10,11 @@ use crate::affinity::{
     Affinity, Entropic, FuzzySet, NormalizedGraph, Operator, SquaredDistance, SymmetricEntropic, Symmetry,
 };
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
 use crate::method::Method;
 use crate::neighbors::Neighbors;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 use crate::observe::{Event, Observer, Stage};
-use crate::scalar::Scalar;
 use crate::similarity::Sparse;
 use crate::weights::SampleWeights;
 

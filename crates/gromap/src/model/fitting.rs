@@ -9,13 +9,13 @@ use crate::embedding::closed_form;
 use crate::error::{Error, Result};
 use crate::features::Samples;
 use crate::loss::Loss;
-use crate::matrix::Matrix;
 use crate::method::{Kernel, Method};
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 use crate::observe::{Event, Observer, Stage, StopReason};
-use crate::plan::Plan;
-use crate::scalar::Scalar;
+use crate::plan::{Plan, check_prototypes};
 use crate::similarity::{Similarity, Sparse};
-use crate::start::{Ground, Start, check_prototypes};
+use crate::start::{Ground, Start};
 use crate::weights::SampleWeights;
 
 /// What a fit works on.

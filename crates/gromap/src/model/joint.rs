@@ -24,12 +24,12 @@ use crate::embedding::{Gram, Normalization, PrototypeKernel, Radial, closed_form
 use crate::error::Result;
 use crate::features::{FeatureCost, Samples};
 use crate::loss::Loss;
-use crate::matrix::Matrix;
 use crate::method::Kernel;
+use crate::numeric::Matrix;
 use crate::observe::{Observer, Round, StopReason, Stopping, drive};
 use crate::plan::Plan;
 use crate::similarity::Similarity;
-use crate::solver::{Settings, Solver};
+use crate::solve::{Settings, Solver};
 use crate::transport::{PlanSummary, TransportProblem, TransportState};
 use crate::weights::SampleWeights;
 

@@ -24,13 +24,13 @@ use crate::affinity::KernelFunction;
 use crate::embedding::Normalization;
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::matrix::Matrix;
 use crate::method::{AffinityOptions, Method};
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 use crate::observe::{StopReason, Stopping};
 use crate::plan::Plan;
-use crate::scalar::Scalar;
 use crate::similarity::Definiteness;
-use crate::solver::{Settings, Solver};
+use crate::solve::{Settings, Solver};
 use crate::start::Start;
 
 /// Joint clustering and dimension reduction: N samples become n prototypes on a map.

@@ -11,10 +11,10 @@ use super::fitting::Given;
 use super::placement::{Rows, Side};
 use super::{GromovDr, Model};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 use crate::observe::{Observer, StopReason};
 use crate::plan::Plan;
-use crate::scalar::Scalar;
 use crate::start::Start;
 use crate::weights::SampleWeights;
 

@@ -19,10 +19,10 @@ use super::preparation::Preparation;
 use crate::affinity::{KernelFunction, calibrated_row, membership_row};
 use crate::error::{Error, Result};
 use crate::features::FeatureCost;
-use crate::matrix::Matrix;
 use crate::neighbors::{Exact, Metric};
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 use crate::plan::Plan;
-use crate::scalar::Scalar;
 
 /// How a row of similarities to the training samples becomes a row of products.
 #[derive(Debug, Clone, PartialEq)]

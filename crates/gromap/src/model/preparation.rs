@@ -1,10 +1,10 @@
 //! What is done to samples before the similarity: scaling of the features, projection to fewer.
 
 use crate::error::Result;
-use crate::matrix::Matrix;
 use crate::method::Method;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 use crate::preprocessing::{Pca, Scaler};
-use crate::scalar::Scalar;
 
 /// Scaling of the features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

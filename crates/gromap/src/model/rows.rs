@@ -4,9 +4,9 @@ use super::GromovDr;
 use super::placement::{Rows, Side, Weighing};
 use crate::affinity::{Affinity, Operator};
 use crate::error::Result;
-use crate::matrix::Matrix;
 use crate::method::Method;
-use crate::scalar::Scalar;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 
 impl GromovDr {
     /// What the similarities of new samples are made from.
@@ -24,7 +24,7 @@ impl GromovDr {
             |neighbors: usize, weighing| Rows::Neighbors { samples: training(), neighbors: near(neighbors), weighing };
         Ok(match (self.method, &affinity.operator) {
             (Method::Pca | Method::Mds, Operator::LowRank(factor)) => {
-                let mean = crate::preprocessing::column_means(prepared);
+                let mean = crate::numeric::centring::column_means(prepared);
                 let unit = if self.method == Method::Mds { std::f64::consts::SQRT_2 } else { 1.0 };
                 Rows::Factor { mean, sketch: sketch(factor.left(), unit, side) }
             }

@@ -21,8 +21,8 @@ use super::metric::{Frame, Points, Samples};
 use super::partition::partition;
 use super::{Metric, NeighborSearch, Neighbors, check_samples, distance_of};
 use crate::error::Result;
-use crate::matrix::Matrix;
-use crate::vector::vectorized;
+use crate::numeric::Matrix;
+use crate::numeric::vector::vectorized;
 
 /// Samples a group is compared with, at most.
 const POOL: usize = 4096;

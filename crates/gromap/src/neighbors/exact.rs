@@ -13,8 +13,8 @@ use super::candidates::{Candidates, Query};
 use super::metric::{Frame, Points, Samples};
 use super::{Metric, NeighborSearch, Neighbors, check_k, check_samples, distance_of};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
-use crate::vector::vectorized;
+use crate::numeric::Matrix;
+use crate::numeric::vector::vectorized;
 
 /// Queries of a tile.
 pub(super) const QUERIES: usize = 256;

@@ -5,7 +5,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::candidates::ascending;
 use super::metric::Points;
-use crate::vector::vectorized;
+use crate::numeric::vector::vectorized;
 
 /// Pairs of samples tried for a direction before a group counts as one point.
 const TRIALS: usize = 8;

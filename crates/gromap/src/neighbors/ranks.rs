@@ -11,8 +11,8 @@ use super::exact::{QUERIES, REFERENCES, check_farthest};
 use super::metric::{Frame, Points, Samples};
 use super::{Metric, Neighbors, check_samples, distance_of};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
-use crate::vector::vectorized;
+use crate::numeric::Matrix;
+use crate::numeric::vector::vectorized;
 
 /// References compared with all given samples at once, in registers and the first cache.
 const CHUNK: usize = 64;

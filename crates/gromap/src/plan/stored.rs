@@ -1,7 +1,7 @@
 //! A plan taken apart for a file, and put together again with every promise checked: labels that name prototypes, rows
 //! that carry their sample's weight. Nothing is rescaled, so what comes back is what went in, bit for bit.
 
-use super::{Plan, ROW_SUM_TOLERANCE, Rows, check_size};
+use super::{Plan, ROW_SUM_TOLERANCE, Rows, check_prototypes};
 use crate::error::{Error, Result};
 use crate::weights::SampleWeights;
 
@@ -16,7 +16,7 @@ impl Plan {
         if let Rows::Hard(labels) = rows {
             return Self::from_labels(labels, prototypes, weights);
         }
-        check_size(prototypes, weights.len())?;
+        check_prototypes(prototypes, weights.len())?;
         rows.check_layout(weights.len())?;
         let plan = Self { sample_weights: weights, prototypes, rows };
         plan.check_rows()?;

@@ -11,9 +11,8 @@ mod subspace;
 pub use self::pca::Pca;
 pub use self::scaler::Scaler;
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
-use crate::scalar::Scalar;
-use crate::similarity::{blocks, sum_in_order};
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 
 /// Beyond this, squares summed over samples might overflow.
 const LARGEST: f64 = 1e100;
@@ -41,25 +40,4 @@ pub(crate) fn check_fit<S: Scalar>(samples: &Matrix<'_, S>) -> Result<()> {
 fn check_transform<S: Scalar>(samples: &Matrix<'_, S>, features: usize) -> Result<()> {
     Error::check_len("features of the samples", features, samples.columns())?;
     samples.check_finite("samples")
-}
-
-/// Sum over samples of `f(column, value)`, by column.
-fn column_sums<S: Scalar>(samples: &Matrix<'_, S>, f: impl Fn(usize, f64) -> f64 + Sync) -> Vec<f64> {
-    let of_block = |rows: std::ops::Range<usize>| {
-        let mut sums = vec![0.0; samples.columns()];
-        for i in rows {
-            for ((column, sum), value) in sums.iter_mut().enumerate().zip(samples.row(i)) {
-                *sum += f(column, value.to_f64());
-            }
-        }
-        sums
-    };
-    use rayon::iter::ParallelIterator;
-    sum_in_order(blocks(samples.rows()).map(of_block).collect())
-}
-
-/// Mean of each column.
-pub(crate) fn column_means<S: Scalar>(samples: &Matrix<'_, S>) -> Vec<f64> {
-    let count = samples.rows() as f64;
-    column_sums(samples, |_, value| value).into_iter().map(|sum| sum / count).collect()
 }

@@ -9,12 +9,13 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use super::subspace::leading_subspace;
-use super::{check_fit, check_transform, column_means, column_sums};
-use crate::eigen::{fix_sign, symmetric_eigen};
+use super::{check_fit, check_transform};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
-use crate::scalar::Scalar;
-use crate::vector::vectorized;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
+use crate::numeric::centring::{column_means, column_sums};
+use crate::numeric::eigen::{fix_sign, symmetric_eigen};
+use crate::numeric::vector::vectorized;
 
 /// Features up to which the covariance is decomposed as a whole.
 const EXACT_FEATURES: usize = 2000;

@@ -1,9 +1,10 @@
 //! Features brought to one scale: (x − shift)·factor, column by column.
 
-use super::{check_fit, check_transform, column_means, column_sums};
+use super::{check_fit, check_transform};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
-use crate::scalar::Scalar;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
+use crate::numeric::centring::{column_means, column_sums};
 
 /// A fitted scaling of the features. Fitting is two passes over the samples.
 ///

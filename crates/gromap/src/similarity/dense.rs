@@ -11,13 +11,14 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::{BLOCK, Bounds, Definiteness, Extreme, Side, Similarity, Sketch};
+use super::{Bounds, Definiteness, Extreme, Side, Similarity, Sketch};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
+use crate::numeric::blocks::BLOCK;
+use crate::numeric::vector::vectorized;
 use crate::plan::{Columns, Plan, PlanRow};
-use crate::scalar::Scalar;
-use crate::vector::vectorized;
 
 /// Rows of C added at once: as many streams as memory serves best.
 const STREAMS: usize = 8;

@@ -9,13 +9,14 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::{BLOCK, Bounds, Definiteness, Extreme, Side, Similarity, Sketch, blocks, sum_in_order};
+use super::{Bounds, Definiteness, Extreme, Side, Similarity, Sketch};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
+use crate::numeric::blocks::{BLOCK, blocks, sum_in_order};
+use crate::numeric::vector::vectorized;
 use crate::plan::{Plan, PlanRow};
-use crate::scalar::Scalar;
-use crate::vector::vectorized;
 
 /// A similarity A·Bᵀ, or A·Aᵀ.
 #[derive(Debug, Clone, PartialEq)]

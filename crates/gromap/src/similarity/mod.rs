@@ -28,20 +28,10 @@ pub use self::low_rank::LowRank;
 pub use self::sparse::Sparse;
 pub use self::sum::WeightedSum;
 use crate::loss::Loss;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+pub use crate::numeric::blocks::BLOCK;
+use crate::numeric::blocks::{blocks, sum_in_order};
 use crate::plan::{Plan, PlanRow};
-
-/// Samples handled together in a pass. Blocks do not depend on the number of threads, and partial
-/// sums are added in their order: that is what makes results the same bytes everywhere.
-pub const BLOCK: usize = 1024;
-
-/// The blocks of rows of a pass over `samples` samples.
-pub(crate) fn blocks(samples: usize) -> impl IndexedParallelIterator<Item = Range<usize>> {
-    (0..samples.div_ceil(BLOCK)).into_par_iter().map(move |b| {
-        crate::interrupt::look();
-        b * BLOCK..((b + 1) * BLOCK).min(samples)
-    })
-}
 
 /// C or its transpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -226,14 +216,4 @@ pub(crate) fn scatter_row(mass: &mut [f64], plan_row: PlanRow<'_>, row: &[f64]) 
             *sum += m * value;
         }
     }
-}
-
-/// Adds partial sums in the order of their blocks.
-pub(crate) fn sum_in_order(partial: Vec<Vec<f64>>) -> Vec<f64> {
-    let mut partial = partial.into_iter();
-    let mut total = partial.next().unwrap_or_default();
-    for part in partial {
-        total.iter_mut().zip(&part).for_each(|(t, p)| *t += p);
-    }
-    total
 }

@@ -6,13 +6,14 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{BLOCK, Bounds, Definiteness, Extreme, Side, Similarity, Sketch, blocks};
+use super::{Bounds, Definiteness, Extreme, Side, Similarity, Sketch};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
+use crate::numeric::blocks::{BLOCK, blocks};
+use crate::numeric::vector::vectorized;
 use crate::plan::{Plan, PlanRow};
-use crate::scalar::Scalar;
-use crate::vector::vectorized;
 
 /// Columns of a thin matrix next to each other in a panel.
 const PANEL: usize = 8;

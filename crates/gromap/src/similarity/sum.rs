@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Bounds, Definiteness, Extreme, Side, Similarity, Sketch};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
 use crate::plan::{Plan, PlanRow};
 
 /// A weighted sum of similarities of the same samples.

@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
 use crate::error::Error;
-use crate::scalar::Scalar;
+use crate::numeric::Scalar;
 use crate::weights::SampleWeights;
 
 /// An operator and the matrix it stands for, entries in \[0, 1\].

@@ -15,10 +15,10 @@
 
 use rayon::prelude::*;
 
-use crate::logarithm::{ln, x_log_x};
 use crate::loss::Loss;
+use crate::numeric::logarithm::{ln, x_log_x};
+use crate::numeric::vector::vectorized;
 use crate::transport::PlanSummary;
-use crate::vector::vectorized;
 
 /// The order in which groups were merged.
 #[derive(Debug, Clone, PartialEq)]
@@ -347,7 +347,7 @@ impl Groups {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::Matrix;
+    use crate::numeric::Matrix;
     use rand::{RngExt, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 

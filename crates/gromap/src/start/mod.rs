@@ -17,14 +17,14 @@ mod search;
 
 pub(crate) use search::similarity_of_groups;
 
-use crate::error::{Error, Result};
-use crate::kmeans::KMeans;
+use crate::error::Result;
 use crate::loss::Loss;
-use crate::matrix::Matrix;
-use crate::plan::Plan;
+use crate::numeric::Matrix;
+use crate::numeric::kmeans::KMeans;
+use crate::numeric::spectrum::leading_of_similarity;
+use crate::plan::{Plan, check_prototypes};
 use crate::similarity::Similarity;
-use crate::solver::Solver;
-use crate::spectrum::leading_of_similarity;
+use crate::solve::Solver;
 use crate::transport::{PlanSummary, Products};
 use crate::weights::SampleWeights;
 
@@ -79,7 +79,7 @@ impl Start {
         check_prototypes(prototypes, weights.len())?;
         let labels = match self {
             Self::Plan(plan) => {
-                crate::solver::check_start(plan, prototypes, weights)?;
+                crate::solve::check_start(plan, prototypes, weights)?;
                 return Ok(plan.clone());
             }
             Self::Random if ground.solver == Solver::Vertex => {
@@ -194,15 +194,6 @@ impl Groups {
     pub(crate) fn samples(&self, of_groups: &[u32]) -> Vec<u32> {
         self.labels.iter().map(|&group| of_groups[group as usize]).collect()
     }
-}
-
-/// Refuses numbers of prototypes that samples cannot fill.
-pub(crate) fn check_prototypes(prototypes: usize, samples: usize) -> Result<()> {
-    if prototypes == 0 || prototypes > samples {
-        let allowed = format!("from 1 to {samples}, the number of samples");
-        return Err(Error::parameter("n_prototypes", prototypes as f64, allowed));
-    }
-    Ok(())
 }
 
 /// Groups that the agglomerative start merges.

@@ -14,7 +14,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::agglomeration::{Dendrogram, merge_costs};
 use crate::error::Result;
 use crate::loss::Loss;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
 use crate::plan::Plan;
 use crate::similarity::{Similarity, Sparse};
 use crate::transport::vertex::{Descent, FreeSummary, FreeTarget};

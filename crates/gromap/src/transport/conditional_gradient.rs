@@ -12,9 +12,10 @@
 use rayon::prelude::*;
 
 use super::{PlanStep, PlanSummary, Products, TransportProblem, TransportState, inner, quadratic_form};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::blocks::{blocks, sum_in_order};
 use crate::plan::Plan;
-use crate::similarity::{Side, Similarity, Sketch, blocks, sum_in_order};
+use crate::similarity::{Side, Similarity, Sketch};
 
 /// Moves all samples at once towards the vertex that the gradient points at.
 ///

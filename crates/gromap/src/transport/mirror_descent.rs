@@ -13,8 +13,8 @@
 use rayon::prelude::*;
 
 use super::{PlanStep, TransportProblem, TransportState};
+use crate::numeric::blocks::blocks;
 use crate::plan::Plan;
-use crate::similarity::blocks;
 
 /// Doublings of ε before a step is given up.
 const MAX_DOUBLINGS: usize = 40;
@@ -34,7 +34,7 @@ impl PlanStep for MirrorDescent {
         if self.entropy == 0.0 {
             return 0.0;
         }
-        let of_row = |i| plan.row(i).mass.iter().map(|&m| crate::logarithm::x_log_x(m)).sum::<f64>();
+        let of_row = |i| plan.row(i).mass.iter().map(|&m| crate::numeric::logarithm::x_log_x(m)).sum::<f64>();
         self.entropy * (0..plan.len()).map(of_row).sum::<f64>()
     }
 

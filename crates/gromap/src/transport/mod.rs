@@ -26,9 +26,10 @@ use faer::{Accum, MatMut, MatRef, Par};
 
 use crate::features::FeatureCost;
 use crate::loss::Loss;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::blocks::{blocks, sum_in_order};
 use crate::plan::Plan;
-use crate::similarity::{Side, Similarity, Sketch, blocks, sum_in_order};
+use crate::similarity::{Side, Similarity, Sketch};
 
 /// The waist of the method: all that the embedding side ever sees of the data.
 #[derive(Debug, Clone, PartialEq)]

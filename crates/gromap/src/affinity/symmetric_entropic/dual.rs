@@ -15,7 +15,7 @@
 use rayon::prelude::*;
 
 use crate::affinity::pattern::{Pattern, split_rows};
-use crate::exponential::exp;
+use crate::numeric::exponential::exp;
 
 /// One number for ε_i and one for μ_i.
 pub(super) type Pair = [f64; 2];

@@ -21,10 +21,10 @@ use self::newton::{Limits, minimise};
 use super::calibration::calibrate;
 use super::{Affinity, InputAffinity, Operator, Pattern, Warning, check_perplexity, perplexity_neighbors};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
 use crate::neighbors::{Metric, Neighbors};
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 use crate::observe::Observer;
-use crate::scalar::Scalar;
 use crate::similarity::Sparse;
 
 /// The recipe of a symmetric entropic affinity.

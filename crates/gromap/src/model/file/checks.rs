@@ -2,10 +2,10 @@
 
 use super::container::damaged;
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
 use crate::model::Model;
 use crate::model::placement::{Placement, Rows, Side};
-use crate::scalar::Scalar;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 
 /// How far a weight may be from the sum it stands for.
 const ROUNDING: f64 = 1e-9;

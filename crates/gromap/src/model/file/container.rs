@@ -13,8 +13,8 @@ use serde::Deserialize;
 
 use super::checksum::crc64;
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
-use crate::scalar::Scalar;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
 
 /// Name of the format, and the key of the JSON text.
 pub(super) const FORMAT: &str = "gromap-model";

@@ -6,10 +6,10 @@ use super::checksum::crc64;
 use super::tests::{SAMPLES, builder, fit, new_samples, small, soft};
 use super::*;
 use crate::embedding::Normalization;
-use crate::matrix::Matrix;
 use crate::method::Method;
 use crate::model::placement::{Rows, Side};
 use crate::model::{AlphaScale, Scaling};
+use crate::numeric::Matrix;
 use crate::plan::Plan;
 use crate::weights::SampleWeights;
 

@@ -12,7 +12,7 @@ use crate::model::placement::Weighing;
 use crate::model::{AlphaScale, Projection, Scaling};
 use crate::observe::StopReason;
 use crate::similarity::Definiteness;
-use crate::solver::Solver;
+use crate::solve::Solver;
 
 /// Methods by their own names.
 pub(super) mod method {

@@ -11,7 +11,7 @@ use crate::model::placement::{Placement, Rows, Side, Weighing};
 use crate::model::{AlphaScale, GromovDr, Model, Projection, Scaling};
 use crate::observe::{StopReason, Stopping};
 use crate::plan::Plan;
-use crate::solver::{Settings, Solver};
+use crate::solve::{Settings, Solver};
 use crate::start::Start;
 
 /// All that is not a tensor.

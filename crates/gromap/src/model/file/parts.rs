@@ -3,9 +3,9 @@
 use super::container::{Reader, Writer, damaged};
 use super::header::{Header, RowsForm, SideForm};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
 use crate::model::placement::{Placement, RowStep, Rows, Side};
 use crate::model::preparation::Preparation;
+use crate::numeric::Matrix;
 use crate::plan::{Plan, Rows as Entries};
 use crate::preprocessing::{Pca, Scaler};
 use crate::weights::SampleWeights;

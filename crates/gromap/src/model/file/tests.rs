@@ -4,14 +4,14 @@ use super::*;
 use crate::affinity::KernelFunction;
 use crate::embedding::Normalization;
 use crate::loss::Loss;
-use crate::matrix::Matrix;
 use crate::method::Method;
 use crate::model::placement::{Rows, Side};
 use crate::model::{AlphaScale, GromovDr, Projection, Scaling};
+use crate::numeric::Matrix;
 use crate::observe::{StopReason, Stopping};
 use crate::plan::Plan;
 use crate::similarity::{Definiteness, Dense};
-use crate::solver::Solver;
+use crate::solve::Solver;
 use crate::weights::SampleWeights;
 
 pub(super) const SAMPLES: usize = 24;

@@ -6,8 +6,8 @@
 
 use super::Visitor;
 use crate::features::{Samples, square};
-use crate::matrix::Matrix;
-use crate::vector::dot;
+use crate::numeric::Matrix;
+use crate::numeric::vector::dot;
 
 pub(crate) struct FeatureTerm<'a> {
     samples: &'a Samples<'a>,

@@ -10,7 +10,7 @@
 //! of g, a contiguous vector, to the costs.
 
 use super::{Criterion, Visitor};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
 use crate::transport::TransportProblem;
 
 pub(crate) struct FixedTarget<'a> {

@@ -10,12 +10,12 @@
 //! Candidates are the prototypes that the sample sees, where it comes from, and one that is empty.
 
 use super::{Criterion, FeatureTerm, Visitor};
-use crate::logarithm::{ln, x_log_x};
 use crate::loss::Loss;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::logarithm::{ln, x_log_x};
+use crate::numeric::vector::vectorized;
 use crate::similarity::Side;
 use crate::transport::PlanSummary;
-use crate::vector::vectorized;
 
 /// What of M and q a visitor's removal may touch, to be put back to the bit.
 enum Saved {

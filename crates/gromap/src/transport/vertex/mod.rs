@@ -26,7 +26,8 @@ pub(crate) use self::features::FeatureTerm;
 pub(crate) use self::fixed::FixedTarget;
 pub(crate) use self::free::{FreeSummary, FreeTarget};
 use super::{PlanStep, PlanSummary, Products, TransportProblem, TransportState};
-use crate::plan::{Plan, PlanRow, shuffle};
+use crate::numeric::blocks::shuffle;
+use crate::plan::{Plan, PlanRow};
 use crate::similarity::{Side, Similarity, Sketch};
 
 /// A move must lower the loss by more than this share of the costs compared: less is rounding.

@@ -2,11 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::matrix::Matrix;
-use crate::scalar::Scalar;
-
-/// Rows in a block; partial sums are added in the order of the blocks.
-const ROWS: usize = 256;
+use super::blocks::{blocks, sum_in_order};
+use super::{Matrix, Scalar};
 
 /// H·C·H of a symmetric matrix, in place.
 pub(crate) fn centre_both<S: Scalar>(matrix: &mut Matrix<'_, S>) {
@@ -22,19 +19,24 @@ pub(crate) fn centre_both<S: Scalar>(matrix: &mut Matrix<'_, S>) {
     });
 }
 
-/// The mean of every column.
-pub(crate) fn column_means<S: Scalar>(matrix: &Matrix<'_, S>) -> Vec<f64> {
-    let columns = matrix.columns();
-    let of_block = |block: &[S]| {
-        let mut sums = vec![0.0; columns];
-        for row in block.chunks_exact(columns) {
-            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value.to_f64());
+/// Sum over rows of `f(column, value)`, by column.
+pub(crate) fn column_sums<S: Scalar>(matrix: &Matrix<'_, S>, f: impl Fn(usize, f64) -> f64 + Sync) -> Vec<f64> {
+    let of_block = |rows: std::ops::Range<usize>| {
+        let mut sums = vec![0.0; matrix.columns()];
+        for i in rows {
+            for ((column, sum), value) in sums.iter_mut().enumerate().zip(matrix.row(i)) {
+                *sum += f(column, value.to_f64());
+            }
         }
         sums
     };
-    let partial: Vec<Vec<f64>> = matrix.values().par_chunks(ROWS * columns).map(of_block).collect();
-    let total = crate::similarity::sum_in_order(partial);
-    total.into_iter().map(|sum| sum / matrix.rows() as f64).collect()
+    sum_in_order(blocks(matrix.rows()).map(of_block).collect())
+}
+
+/// The mean of every column.
+pub(crate) fn column_means<S: Scalar>(matrix: &Matrix<'_, S>) -> Vec<f64> {
+    let count = matrix.rows() as f64;
+    column_sums(matrix, |_, value| value).into_iter().map(|sum| sum / count).collect()
 }
 
 /// scale·H·A, copied into the storage type.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::features::Samples;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
 
 /// `f32` or `f64`, as storage of matrices.
 pub trait Scalar: faer::traits::RealField + Copy + PartialOrd + Default + 'static + sealed::Sealed {

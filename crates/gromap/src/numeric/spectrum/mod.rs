@@ -25,9 +25,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use self::filter::Filter;
 use self::thin::{combined, gram, orthonormal, random_columns, residuals};
-use crate::eigen::{fix_sign, symmetric_eigen};
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::eigen::{fix_sign, symmetric_eigen};
 use crate::similarity::{Definiteness, Side, Similarity};
 
 /// Operators up to this size are decomposed as a whole.

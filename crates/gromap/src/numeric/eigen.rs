@@ -8,7 +8,7 @@ use faer::{Mat, Par};
 
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
 
 /// Matrices larger than this are decomposed for longer than a request to end should wait.
 const LARGE: usize = 1000;

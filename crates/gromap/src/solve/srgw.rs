@@ -3,11 +3,11 @@
 use crate::error::{Error, Result};
 use crate::features::{FeatureCost, Samples};
 use crate::loss::Loss;
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
 use crate::observe::{Observer, Round, StopReason, drive};
 use crate::plan::Plan;
 use crate::similarity::{Similarity, WeightedSum};
-use crate::solver::{Settings, check_alpha};
+use crate::solve::{Settings, check_alpha};
 use crate::transport::{TransportProblem, TransportState};
 use crate::weights::SampleWeights;
 

@@ -7,10 +7,10 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use crate::matrix::Matrix;
-use crate::scalar::Scalar;
-use crate::similarity::{BLOCK, blocks, sum_in_order};
-use crate::vector::vectorized;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
+use crate::numeric::blocks::{BLOCK, blocks, sum_in_order};
+use crate::numeric::vector::vectorized;
 
 /// Samples of a tile of distances.
 const SAMPLES: usize = 256;

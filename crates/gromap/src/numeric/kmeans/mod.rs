@@ -18,10 +18,10 @@ use rayon::prelude::*;
 
 use self::points::Points;
 use crate::error::{Error, Result};
-use crate::matrix::Matrix;
+use crate::numeric::Matrix;
+use crate::numeric::Scalar;
+use crate::numeric::vector::vectorized;
 use crate::preprocessing::check_fit;
-use crate::scalar::Scalar;
-use crate::vector::vectorized;
 
 /// Clusters whose means a thread computes together, at least.
 const FEW_CLUSTERS: usize = 16;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use faer::MatRef;
 
 use crate::error::{Error, Result};
-use crate::scalar::Scalar;
+use crate::numeric::Scalar;
 
 /// Values that are checked between two looks at an interrupt.
 const PIECE: usize = 1 << 20;

@@ -6,10 +6,10 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-use crate::eigen::symmetric_eigen;
 use crate::error::Result;
-use crate::matrix::Matrix;
-use crate::similarity::{BLOCK, blocks, sum_in_order};
+use crate::numeric::Matrix;
+use crate::numeric::blocks::{BLOCK, blocks, sum_in_order};
+use crate::numeric::eigen::symmetric_eigen;
 
 /// Directions whose share of a basis, squared, is below this are rounding.
 const LEAST_SHARE: f64 = 1e-13;

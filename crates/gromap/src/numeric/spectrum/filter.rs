@@ -7,8 +7,8 @@
 use rayon::prelude::*;
 
 use super::{Block, Operator};
-use crate::matrix::Matrix;
-use crate::similarity::BLOCK;
+use crate::numeric::Matrix;
+use crate::numeric::blocks::BLOCK;
 
 /// Products with the operator in a round, at most: between two rounds the cut is moved.
 const MAX_DEGREE: usize = 60;

@@ -1,0 +1,12 @@
+//! The transport problems by themselves: a plan to a given target ([`Srgw`]), or a target learnt together with the plans
+//! ([`Barycenter`]). A [`GromovDr`](crate::GromovDr) or a [`GromovClustering`](crate::GromovClustering) builds on the same
+//! steps and asks for less.
+
+mod barycenter;
+mod settings;
+mod srgw;
+
+pub use self::barycenter::{Barycenter, FittedBarycenter, Input};
+pub use self::settings::{Settings, Solver};
+pub(crate) use self::settings::{check_alpha, check_start};
+pub use self::srgw::{Scale, Srgw, Transport};

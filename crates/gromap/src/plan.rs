@@ -274,9 +274,8 @@ impl Plan {
         })
     }
 
-    /// (1−γ)·self + γ·hard, where `hard` has one entry a row.
-    pub(crate) fn blend(&mut self, gamma: f64, hard: &Self) {
-        let Some(labels) = hard.hard_labels() else { unreachable!("a direction of descent is hard") };
+    /// (1−γ)·self + γ·D, where D is the hard plan with these labels.
+    pub(crate) fn blend(&mut self, gamma: f64, labels: &[u32]) {
         if gamma >= 1.0 {
             self.rows = Rows::Hard(labels.to_vec());
             return;
@@ -449,7 +448,7 @@ mod tests {
             let mut plan = Plan::random(n, weights.clone(), seed).unwrap();
             for (round, gamma) in gammas.into_iter().enumerate() {
                 let hard = Plan::random_labels(n, weights.clone(), seed + round as u64).unwrap();
-                plan.blend(gamma, &hard);
+                plan.blend(gamma, &hard.labels());
                 row_sums_hold(&plan);
             }
             for i in 0..samples {

@@ -35,7 +35,7 @@ pub(crate) fn entries(similarity: &dyn Similarity) -> Matrix<'static> {
     let plan = Plan::from_labels((0..n as u32).collect(), n, weights).expect("a plan");
     let sketch = similarity.sketch(&plan, Side::Direct);
     let mut out = Matrix::zeros(n, n);
-    similarity.product_rows(&sketch, Side::Direct, 0..n, out.values_mut());
+    sketch.product_rows(0..n, out.values_mut());
     out.values_mut().iter_mut().for_each(|v| *v *= n as f64);
     out
 }

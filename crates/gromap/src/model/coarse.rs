@@ -111,7 +111,7 @@ mod tests {
         let plan = |labels, n, weights: &SampleWeights| Plan::from_labels(labels, n, weights.clone()).unwrap();
         let fine = plan(groups.clone(), 15, &weights);
         let products = crate::transport::Products::new(&similarity, &fine);
-        let summary = crate::transport::PlanSummary::new(&similarity, &fine, &products);
+        let summary = crate::transport::PlanSummary::new(&fine, &products);
         let (grouped, masses) = similarity_of_groups(&summary).unwrap();
         let coarse = Joint { similarity: &grouped, ..joint(&similarity, &weights) };
         let above = coarse.start(plan(of_groups.clone(), 5, &masses), Embedding::Quick).unwrap();

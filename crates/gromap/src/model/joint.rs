@@ -136,7 +136,7 @@ impl<'a> Joint<'a> {
     /// Places prototypes for a starting plan.
     pub(crate) fn start(&self, plan: Plan, embedding: Embedding) -> Result<Place> {
         let products = crate::transport::Products::new(self.similarity, &plan);
-        let summary = PlanSummary::new(self.similarity, &plan, &products);
+        let summary = PlanSummary::new(&plan, &products);
         let n = plan.prototypes();
         let mut place = Place {
             plan,
@@ -204,7 +204,7 @@ impl<'a> Joint<'a> {
     fn round(
         &self,
         here: &Place,
-        state: &mut TransportState,
+        state: &mut TransportState<'_>,
         seed: u64,
         refreshes: &mut usize,
     ) -> Result<Option<Place>> {
@@ -226,7 +226,7 @@ impl<'a> Joint<'a> {
     }
 
     /// Improves the plan against the prototypes.
-    fn move_samples(&self, place: &mut Place, state: &mut TransportState, seed: u64) -> Result<bool> {
+    fn move_samples(&self, place: &mut Place, state: &mut TransportState<'_>, seed: u64) -> Result<bool> {
         let mut step = Settings { seed, ..self.settings }.step();
         let turns = if self.settings.solver == Solver::Vertex { SWEEPS } else { 1 };
         let mut moved = false;
@@ -348,7 +348,7 @@ impl<'a> Joint<'a> {
 fn total_mass(similarity: &dyn Similarity, weights: SampleWeights) -> Result<f64> {
     let everything = Plan::from_labels(vec![0; weights.len()], 1, weights)?;
     let sketch = similarity.sketch(&everything, crate::similarity::Side::Direct);
-    Ok(similarity.plan_mass(&everything, &sketch)[(0, 0)])
+    Ok(sketch.plan_mass(&everything)[(0, 0)])
 }
 
 fn scaled(matrix: &Matrix<'_>, factor: f64) -> Matrix<'static> {

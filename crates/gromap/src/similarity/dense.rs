@@ -5,6 +5,7 @@
 //! order of their prototypes, the sum stays in the first cache and C streams past once. An
 //! asymmetric matrix keeps its transpose as well, so that both products read rows.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
@@ -72,6 +73,19 @@ impl<'a, S: Scalar> Dense<'a, S> {
         &self.matrix
     }
 
+    /// C·T (or Cᵀ·T), in tiles of samples.
+    fn multiply(&self, plan: &Plan, side: Side) -> Vec<f64> {
+        let (samples, n) = (self.matrix.rows(), plan.prototypes());
+        let mut values = vec![0.0; samples * n];
+        if plan.entries() > SOFT_ENTRIES * samples {
+            let tiles = values.par_chunks_mut(TILE * n).enumerate();
+            tiles.for_each(|(t, out)| multiply_tile(self.source(side), plan, t * TILE, out));
+        } else {
+            self.add(&mut values, side, &plan.columns(), n);
+        }
+        values
+    }
+
     /// Adds the product of C with the entries of a plan: each prototype of each tile on its own, so
     /// that threads have enough to share.
     fn add(&self, values: &mut [f64], side: Side, entries: &Columns, n: usize) {
@@ -131,28 +145,8 @@ impl<S: Scalar> Similarity for Dense<'_, S> {
         Some(partial.into_iter().sum())
     }
 
-    fn sketch(&self, plan: &Plan, side: Side) -> Sketch {
-        let (samples, n) = (self.len(), plan.prototypes());
-        let mut values = vec![0.0; samples * n];
-        if plan.entries() > SOFT_ENTRIES * samples {
-            let tiles = values.par_chunks_mut(TILE * n).enumerate();
-            tiles.for_each(|(t, out)| multiply_tile(self.source(side), plan, t * TILE, out));
-        } else {
-            self.add(&mut values, side, &plan.columns(), n);
-        }
-        Sketch::Values(values)
-    }
-
-    fn product_rows(&self, sketch: &Sketch, _: Side, rows: Range<usize>, out: &mut [f64]) {
-        let Sketch::Values(values) = sketch else { unreachable!("a dense sketch holds numbers") };
-        let n = values.len() / self.len();
-        let start = rows.start - rows.start % TILE;
-        let (range, width) = tile(self.len(), n, start);
-        for (k, sums) in values[range].chunks_exact(width).enumerate() {
-            for (row, sum) in out.chunks_exact_mut(n).zip(&sums[rows.start - start..rows.end - start]) {
-                row[k] = *sum;
-            }
-        }
+    fn sketch<'a>(&'a self, plan: &Plan, side: Side) -> Box<dyn Sketch + 'a> {
+        Box::new(DenseSketch { operator: self, side, values: self.multiply(plan, side) })
     }
 
     fn times(&self, x: &Matrix<'_>, side: Side) -> Matrix<'static> {
@@ -173,10 +167,32 @@ impl<S: Scalar> Similarity for Dense<'_, S> {
         });
         product
     }
+}
 
-    fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32) {
-        let Sketch::Values(values) = sketch else { unreachable!("a dense sketch holds numbers") };
-        let (samples, row) = (self.len(), self.source(side).row(sample));
+/// C·T itself, in tiles of samples ([`tile`]).
+#[derive(Clone)]
+struct DenseSketch<'a, S: Scalar> {
+    operator: &'a Dense<'a, S>,
+    side: Side,
+    values: Vec<f64>,
+}
+
+impl<S: Scalar> Sketch for DenseSketch<'_, S> {
+    fn product_rows(&self, rows: Range<usize>, out: &mut [f64]) {
+        let (samples, values) = (self.operator.len(), &self.values);
+        let n = values.len() / samples;
+        let start = rows.start - rows.start % TILE;
+        let (range, width) = tile(samples, n, start);
+        for (k, sums) in values[range].chunks_exact(width).enumerate() {
+            for (row, sum) in out.chunks_exact_mut(n).zip(&sums[rows.start - start..rows.end - start]) {
+                row[k] = *sum;
+            }
+        }
+    }
+
+    fn reassign(&mut self, sample: usize, from: PlanRow<'_>, to: u32) {
+        let (samples, row) = (self.operator.len(), self.operator.source(self.side).row(sample));
+        let values = &mut self.values;
         let n = values.len() / samples;
         vectorized(
             #[inline(always)]
@@ -194,14 +210,28 @@ impl<S: Scalar> Similarity for Dense<'_, S> {
         );
     }
 
+    fn numbers(&self) -> Vec<Cow<'_, [f64]>> {
+        vec![Cow::Borrowed(&self.values)]
+    }
+
+    fn numbers_mut(&mut self) -> Vec<&mut [f64]> {
+        vec![&mut self.values]
+    }
+
+    fn boxed_clone<'a>(&self) -> Box<dyn Sketch + 'a>
+    where
+        Self: 'a,
+    {
+        Box::new(self.clone())
+    }
+
     /// Adds what came and takes away what left, if that reads less than starting over.
-    fn reassign_all(&self, sketch: &mut Sketch, side: Side, before: &Plan, after: &[u32]) {
-        let Sketch::Values(values) = sketch else { unreachable!("a dense sketch holds numbers") };
+    fn reassign_all(&mut self, before: &Plan, after: &[u32]) {
         let changes = before.changes_to(after);
-        if changes.entries() < self.len() {
-            self.add(values, side, &changes, before.prototypes());
+        if changes.entries() < self.operator.len() {
+            self.operator.add(&mut self.values, self.side, &changes, before.prototypes());
         } else {
-            *sketch = self.sketch(&before.relabelled(after), side);
+            self.values = self.operator.multiply(&before.relabelled(after), self.side);
         }
     }
 }

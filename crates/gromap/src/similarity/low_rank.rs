@@ -3,6 +3,7 @@
 //! The sketch of a plan is BᵀT, kept by prototypes (n×r): a scatter-add of N rows when the plan is
 //! hard. Rows of C·T are then a thin product with A.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
@@ -157,50 +158,75 @@ impl<S: Scalar> Similarity for LowRank<'_, S> {
         Some(inner_of_grams(&left, right.as_ref().unwrap_or(&left), self.rank()))
     }
 
-    fn sketch(&self, plan: &Plan, side: Side) -> Sketch {
-        Sketch::Values(compress(self.factors(side).1, plan))
-    }
-
-    fn product_rows(&self, sketch: &Sketch, side: Side, rows: Range<usize>, out: &mut [f64]) {
-        let Sketch::Values(compressed) = sketch else { unreachable!("a low-rank sketch holds numbers") };
-        let (left, r) = (self.factors(side).0, self.rank());
-        let rows = &left.values()[rows.start * r..rows.end * r];
-        pulp::Arch::new().dispatch(ThinProduct { rows, compressed, rank: r, out });
+    fn sketch<'a>(&'a self, plan: &Plan, side: Side) -> Box<dyn Sketch + 'a> {
+        Box::new(LowRankSketch { operator: self, side, compressed: compress(self.factors(side).1, plan) })
     }
 
     fn times(&self, x: &Matrix<'_>, side: Side) -> Matrix<'static> {
         let (samples, columns) = (self.len(), x.columns());
-        let sketch = Sketch::Values(compress_columns(self.factors(side).1, x));
+        let compressed = compress_columns(self.factors(side).1, x);
+        let sketch = LowRankSketch { operator: self, side, compressed };
         let mut product = Matrix::zeros(samples, columns);
         let pieces = product.values_mut().par_chunks_mut(BLOCK * columns.max(1));
-        pieces.zip(blocks(samples)).for_each(|(out, rows)| self.product_rows(&sketch, side, rows, out));
+        pieces.zip(blocks(samples)).for_each(|(out, rows)| sketch.product_rows(rows, out));
         product
     }
+}
 
-    fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32) {
-        let Sketch::Values(compressed) = sketch else { unreachable!("a low-rank sketch holds numbers") };
-        let (row, r) = (self.factors(side).1.row(sample), self.rank());
+/// BᵀT by prototypes, n×r (or AᵀT, for the transpose).
+#[derive(Clone)]
+struct LowRankSketch<'a, S: Scalar> {
+    operator: &'a LowRank<'a, S>,
+    side: Side,
+    compressed: Vec<f64>,
+}
+
+impl<S: Scalar> Sketch for LowRankSketch<'_, S> {
+    fn product_rows(&self, rows: Range<usize>, out: &mut [f64]) {
+        let (left, rank) = (self.operator.factors(self.side).0, self.operator.rank());
+        let rows = &left.values()[rows.start * rank..rows.end * rank];
+        pulp::Arch::new().dispatch(ThinProduct { rows, compressed: &self.compressed, rank, out });
+    }
+
+    fn reassign(&mut self, sample: usize, from: PlanRow<'_>, to: u32) {
+        let (row, r) = (self.operator.factors(self.side).1.row(sample), self.operator.rank());
         for (k, mass) in from.moved_to(to) {
-            for (sum, value) in compressed[k * r..(k + 1) * r].iter_mut().zip(row) {
+            for (sum, value) in self.compressed[k * r..(k + 1) * r].iter_mut().zip(row) {
                 *sum += mass * value.to_f64();
             }
         }
     }
 
+    fn numbers(&self) -> Vec<Cow<'_, [f64]>> {
+        vec![Cow::Borrowed(&self.compressed)]
+    }
+
+    fn numbers_mut(&mut self) -> Vec<&mut [f64]> {
+        vec![&mut self.compressed]
+    }
+
+    fn boxed_clone<'a>(&self) -> Box<dyn Sketch + 'a>
+    where
+        Self: 'a,
+    {
+        Box::new(self.clone())
+    }
+
     /// Once many samples change, gathering all of them in parallel is faster.
-    fn reassign_all(&self, sketch: &mut Sketch, side: Side, before: &Plan, after: &[u32]) {
+    fn reassign_all(&mut self, before: &Plan, after: &[u32]) {
         let moved = before.moved_by(after);
-        if moved.clone().count() > self.len() / 4 {
-            *sketch = self.sketch(&before.relabelled(after), side);
+        if moved.clone().count() > self.operator.len() / 4 {
+            self.compressed = compress(self.operator.factors(self.side).1, &before.relabelled(after));
         } else {
-            moved.for_each(|(i, to)| self.reassign(sketch, side, i, before.row(i), to));
+            moved.for_each(|(i, to)| self.reassign(i, before.row(i), to));
         }
     }
 
-    fn plan_mass(&self, plan: &Plan, sketch: &Sketch) -> Matrix<'static> {
-        let Sketch::Values(right) = sketch else { unreachable!("a low-rank sketch holds numbers") };
-        let (n, r) = (plan.prototypes(), self.rank());
-        let left = self.right.as_ref().map(|_| compress(&self.left, plan));
+    /// (AᵀT)ᵀ·(BᵀT): two thin factors.
+    fn plan_mass(&self, plan: &Plan) -> Matrix<'static> {
+        let (n, r) = (plan.prototypes(), self.operator.rank());
+        let (right, left) =
+            (&self.compressed, self.operator.right.as_ref().map(|_| compress(&self.operator.left, plan)));
         let as_rows = |values| MatRef::from_row_major_slice(values, n, r);
         let mut mass = Matrix::zeros(n, n);
         matmul(

@@ -1,9 +1,10 @@
 //! C_X: how samples relate, as an operator.
 //!
-//! Solvers multiply a similarity by a plan and never index it. The product C·T is kept as a
-//! [`Sketch`]: whatever the operator needs to give rows of C·T, always *linear* in T, so that a
-//! step of a solver updates it instead of multiplying again. Eigenvectors need products with any
-//! thin matrix: [`Similarity::times`].
+//! Solvers multiply a similarity by a plan and never index it. The product C·T is a [`Sketch`], an
+//! object that the operator makes ([`Similarity::sketch`]): it holds whatever the operator needs to
+//! give rows of C·T, always *linear* in T, so that a step of a solver updates it instead of
+//! multiplying again. Every operator has its own type of sketch, which refers to the operator, so
+//! the two cannot be mixed up. Eigenvectors need products with any thin matrix: [`Similarity::times`].
 //!
 //! | operator | sketch of T | cost for a hard T |
 //! |---|---|---|
@@ -19,6 +20,7 @@ mod sum;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -91,32 +93,6 @@ pub struct Bounds {
     pub high: Extreme,
 }
 
-/// C·T in the form its operator keeps it: linear in T.
-#[derive(Debug, Clone)]
-pub enum Sketch {
-    /// Numbers whose layout is the operator's affair.
-    Values(Vec<f64>),
-    /// The plan itself.
-    Plan(Plan),
-    /// One for each part of a sum.
-    Parts(Vec<Sketch>),
-}
-
-impl Sketch {
-    /// (1−γ)·self + γ·other, for two sketches of the same operator made of numbers.
-    fn blend(&mut self, gamma: f64, other: &Self) {
-        match (self, other) {
-            (Self::Values(a), Self::Values(b)) => {
-                let blend =
-                    |(a, b): (&mut [f64], &[f64])| a.iter_mut().zip(b).for_each(|(a, b)| *a += gamma * (b - *a));
-                a.par_chunks_mut(64 * BLOCK).zip(b.par_chunks(64 * BLOCK)).for_each(blend);
-            }
-            (Self::Parts(a), Self::Parts(b)) => a.iter_mut().zip(b).for_each(|(a, b)| a.blend(gamma, b)),
-            _ => unreachable!("a sketch is made numbers before it is blended"),
-        }
-    }
-}
-
 /// How N samples relate: an N×N matrix that is only ever multiplied.
 #[allow(clippy::len_without_is_empty)] // a similarity of no samples does not exist
 pub trait Similarity: Send + Sync {
@@ -138,12 +114,8 @@ pub trait Similarity: Send + Sync {
     /// Σ f1(C\[i,j\])·h_i·h_j, or `None` where that would cost more than the operator's own products.
     fn constant(&self, loss: Loss, weights: &[f64]) -> Option<f64>;
 
-    /// Everything needed to give rows of C·T (or Cᵀ·T).
-    fn sketch(&self, plan: &Plan, side: Side) -> Sketch;
-
-    /// Writes the rows of C·T (or Cᵀ·T), one after the other, n numbers each. Solvers ask for
-    /// ranges that do not cross a multiple of [`BLOCK`].
-    fn product_rows(&self, sketch: &Sketch, side: Side, rows: Range<usize>, out: &mut [f64]);
+    /// C·T (or Cᵀ·T), ready to give its rows and to follow changes of T.
+    fn sketch<'a>(&'a self, plan: &Plan, side: Side) -> Box<dyn Sketch + 'a>;
 
     /// C·X (or Cᵀ·X) of a thin matrix, a row for each sample: what eigenvectors are found by.
     ///
@@ -156,46 +128,55 @@ pub trait Similarity: Send + Sync {
     /// # Ok::<(), gromap::Error>(())
     /// ```
     fn times(&self, x: &Matrix<'_>, side: Side) -> Matrix<'static>;
+}
 
-    /// Puts a sketch into a form that can be blended: numbers, linear in the plan.
-    fn materialise(&self, sketch: &mut Sketch, side: Side) {
-        let _ = (sketch, side); // numbers already
+/// C·T (or Cᵀ·T) in the form that its operator keeps it: linear in T.
+pub trait Sketch: Send + Sync {
+    /// Writes rows of the product, one after the other, n numbers each. Solvers ask for ranges that
+    /// do not cross a multiple of [`BLOCK`].
+    fn product_rows(&self, rows: Range<usize>, out: &mut [f64]);
+
+    /// Follows one change of the plan: row `sample`, which was `from`, goes whole to prototype `to`.
+    fn reassign(&mut self, sample: usize, from: PlanRow<'_>, to: u32);
+
+    /// The numbers that stand for the product, linear in T; a sum of operators has a vector for each.
+    fn numbers(&self) -> Vec<Cow<'_, [f64]>>;
+
+    /// The same numbers to be changed in place; from here on the sketch is kept as numbers.
+    fn numbers_mut(&mut self) -> Vec<&mut [f64]>;
+
+    /// A copy.
+    fn boxed_clone<'a>(&self) -> Box<dyn Sketch + 'a>
+    where
+        Self: 'a;
+
+    /// Whether it is kept as one vector of numbers now, which [`numbers`](Self::numbers) only lends.
+    fn is_numbers(&self) -> bool {
+        true
     }
 
-    /// (1−γ)·sketch + γ·other.
-    fn blend(&self, sketch: &mut Sketch, side: Side, gamma: f64, other: &Sketch) {
-        if gamma >= 1.0 {
-            sketch.clone_from(other);
-            return;
-        }
-        self.materialise(sketch, side);
-        match other {
-            Sketch::Values(_) => sketch.blend(gamma, other),
-            _ => {
-                let mut other = other.clone();
-                self.materialise(&mut other, side);
-                sketch.blend(gamma, &other);
-            }
+    /// (1−γ)·self + γ·other, for two sketches of the same operator and side.
+    fn blend(&mut self, gamma: f64, other: &dyn Sketch) {
+        for (numbers, other) in self.numbers_mut().into_iter().zip(other.numbers()) {
+            let blend = |(a, b): (&mut [f64], &[f64])| a.iter_mut().zip(b).for_each(|(a, b)| *a += gamma * (b - *a));
+            numbers.par_chunks_mut(64 * BLOCK).zip(other.par_chunks(64 * BLOCK)).for_each(blend);
         }
     }
 
     /// Follows a change from one hard plan to another.
-    fn reassign_all(&self, sketch: &mut Sketch, side: Side, before: &Plan, after: &[u32]) {
+    fn reassign_all(&mut self, before: &Plan, after: &[u32]) {
         for (i, to) in before.moved_by(after) {
-            self.reassign(sketch, side, i, before.row(i), to);
+            self.reassign(i, before.row(i), to);
         }
     }
 
-    /// Follows one change of the plan: row `sample`, which was `from`, goes whole to prototype `to`.
-    fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32);
-
-    /// M = TᵀCT, n×n, from the direct sketch of the same plan.
-    fn plan_mass(&self, plan: &Plan, sketch: &Sketch) -> Matrix<'static> {
+    /// M = TᵀCT, n×n, if this is C·T of the same plan.
+    fn plan_mass(&self, plan: &Plan) -> Matrix<'static> {
         let n = plan.prototypes();
-        let partial: Vec<Vec<f64>> = blocks(self.len())
+        let partial: Vec<Vec<f64>> = blocks(plan.len())
             .map(|rows| {
                 let mut product = vec![0.0; rows.len() * n];
-                self.product_rows(sketch, Side::Direct, rows.clone(), &mut product);
+                self.product_rows(rows.clone(), &mut product);
                 let mut mass = vec![0.0; n * n];
                 for (i, row) in rows.zip(product.chunks_exact(n)) {
                     scatter_row(&mut mass, plan.row(i), row);

@@ -136,6 +136,44 @@ impl<'a, S: Scalar> Sparse<'a, S> {
             _ => &self.rows,
         }
     }
+
+    /// C·T (or Cᵀ·T), N×n.
+    fn multiply(&self, plan: &Plan, side: Side) -> Vec<f64> {
+        let n = plan.prototypes();
+        let mut values = vec![0.0; self.rows.len() * n];
+        values.par_chunks_mut(BLOCK * n).zip(blocks(self.rows.len())).for_each(|(out, rows)| {
+            self.multiply_rows(plan, side, rows, out);
+        });
+        values
+    }
+
+    /// Some rows of it.
+    fn multiply_rows(&self, plan: &Plan, side: Side, rows: Range<usize>, out: &mut [f64]) {
+        let (matrix, n) = (self.side(side), plan.prototypes());
+        out.fill(0.0);
+        match plan.hard_labels() {
+            Some(labels) => {
+                let weights = plan.sample_weights();
+                for (i, sums) in rows.zip(out.chunks_exact_mut(n)) {
+                    let (columns, values) = matrix.row(i);
+                    for (&j, value) in columns.iter().zip(values) {
+                        sums[labels[j as usize] as usize] += value.to_f64() * weights[j as usize];
+                    }
+                }
+            }
+            None => {
+                for (i, sums) in rows.zip(out.chunks_exact_mut(n)) {
+                    crate::interrupt::look();
+                    let (columns, values) = matrix.row(i);
+                    for (&j, value) in columns.iter().zip(values) {
+                        for (k, mass) in plan.row(j as usize).iter() {
+                            sums[k] += value.to_f64() * mass;
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 impl<S: Scalar> Rows<'_, S> {
@@ -260,48 +298,12 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
 
     /// A hard plan is its own sketch. A soft one would have every entry of every neighbour looked at
     /// in every product, so C·T is kept instead, which is no larger than such a plan.
-    fn sketch(&self, plan: &Plan, side: Side) -> Sketch {
-        let mut sketch = Sketch::Plan(plan.clone());
+    fn sketch<'a>(&'a self, plan: &Plan, side: Side) -> Box<dyn Sketch + 'a> {
+        let mut sketch = SparseSketch { operator: self, side, plan: Some(plan.clone()), values: Vec::new() };
         if plan.hard_labels().is_none() {
-            self.materialise(&mut sketch, side);
+            sketch.expand();
         }
-        sketch
-    }
-
-    fn product_rows(&self, sketch: &Sketch, side: Side, rows: Range<usize>, out: &mut [f64]) {
-        let plan = match sketch {
-            Sketch::Plan(plan) => plan,
-            Sketch::Values(values) => {
-                let n = values.len() / self.len();
-                out.copy_from_slice(&values[rows.start * n..rows.end * n]);
-                return;
-            }
-            Sketch::Parts(_) => unreachable!("a sparse sketch has no parts"),
-        };
-        let (matrix, n) = (self.side(side), plan.prototypes());
-        out.fill(0.0);
-        match plan.hard_labels() {
-            Some(labels) => {
-                let weights = plan.sample_weights();
-                for (i, sums) in rows.zip(out.chunks_exact_mut(n)) {
-                    let (columns, values) = matrix.row(i);
-                    for (&j, value) in columns.iter().zip(values) {
-                        sums[labels[j as usize] as usize] += value.to_f64() * weights[j as usize];
-                    }
-                }
-            }
-            None => {
-                for (i, sums) in rows.zip(out.chunks_exact_mut(n)) {
-                    crate::interrupt::look();
-                    let (columns, values) = matrix.row(i);
-                    for (&j, value) in columns.iter().zip(values) {
-                        for (k, mass) in plan.row(j as usize).iter() {
-                            sums[k] += value.to_f64() * mass;
-                        }
-                    }
-                }
-            }
-        }
+        Box::new(sketch)
     }
 
     fn times(&self, x: &Matrix<'_>, side: Side) -> Matrix<'static> {
@@ -324,41 +326,83 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
         });
         product
     }
+}
 
-    fn materialise(&self, sketch: &mut Sketch, side: Side) {
-        let Sketch::Plan(plan) = &*sketch else { return };
-        let n = plan.prototypes();
-        let mut values = vec![0.0; self.len() * n];
-        values.par_chunks_mut(BLOCK * n).zip(blocks(self.len())).for_each(|(out, rows)| {
-            self.product_rows(sketch, side, rows, out);
-        });
-        *sketch = Sketch::Values(values);
+/// The plan itself, where a row of C·T is one look at each neighbour's label, or C·T.
+#[derive(Clone)]
+struct SparseSketch<'a, S: Scalar> {
+    operator: &'a Sparse<'a, S>,
+    side: Side,
+    plan: Option<Plan>,
+    /// C·T, N×n, when the plan is not kept.
+    values: Vec<f64>,
+}
+
+impl<S: Scalar> SparseSketch<'_, S> {
+    /// Replaces the plan by its product.
+    fn expand(&mut self) {
+        if let Some(plan) = self.plan.take() {
+            self.values = self.operator.multiply(&plan, self.side);
+        }
     }
+}
 
-    fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32) {
-        match sketch {
-            Sketch::Plan(plan) => plan.assign(sample, to),
-            Sketch::Values(values) => {
-                // Sample j meets row i of C·T by C[i, j]: a row of the other side.
-                let n = values.len() / self.len();
-                let (rows, entries) = self.side(side.other()).row(sample);
-                for (k, mass) in from.moved_to(to) {
-                    for (&i, value) in rows.iter().zip(entries) {
-                        values[i as usize * n + k] += mass * value.to_f64();
-                    }
-                }
+impl<S: Scalar> Sketch for SparseSketch<'_, S> {
+    fn product_rows(&self, rows: Range<usize>, out: &mut [f64]) {
+        match &self.plan {
+            Some(plan) => self.operator.multiply_rows(plan, self.side, rows, out),
+            None => {
+                let n = self.values.len() / self.operator.len();
+                out.copy_from_slice(&self.values[rows.start * n..rows.end * n]);
             }
-            Sketch::Parts(_) => unreachable!("a sparse sketch has no parts"),
         }
     }
 
+    fn reassign(&mut self, sample: usize, from: PlanRow<'_>, to: u32) {
+        if let Some(plan) = &mut self.plan {
+            plan.assign(sample, to);
+            return;
+        }
+        // Sample j meets row i of C·T by C[i, j]: a row of the other side.
+        let n = self.values.len() / self.operator.len();
+        let (rows, entries) = self.operator.side(self.side.other()).row(sample);
+        for (k, mass) in from.moved_to(to) {
+            for (&i, value) in rows.iter().zip(entries) {
+                self.values[i as usize * n + k] += mass * value.to_f64();
+            }
+        }
+    }
+
+    fn numbers(&self) -> Vec<Cow<'_, [f64]>> {
+        vec![match &self.plan {
+            Some(plan) => Cow::Owned(self.operator.multiply(plan, self.side)),
+            None => Cow::Borrowed(&self.values),
+        }]
+    }
+
+    fn numbers_mut(&mut self) -> Vec<&mut [f64]> {
+        self.expand();
+        vec![&mut self.values]
+    }
+
+    fn boxed_clone<'a>(&self) -> Box<dyn Sketch + 'a>
+    where
+        Self: 'a,
+    {
+        Box::new(self.clone())
+    }
+
+    fn is_numbers(&self) -> bool {
+        self.plan.is_none()
+    }
+
     /// Once many samples change, their labels alone are the cheaper sketch.
-    fn reassign_all(&self, sketch: &mut Sketch, side: Side, before: &Plan, after: &[u32]) {
+    fn reassign_all(&mut self, before: &Plan, after: &[u32]) {
         let moved = before.moved_by(after);
-        if moved.clone().count() > self.len() / 8 {
-            *sketch = Sketch::Plan(before.relabelled(after));
+        if moved.clone().count() > self.operator.len() / 8 {
+            (self.plan, self.values) = (Some(before.relabelled(after)), Vec::new());
         } else {
-            moved.for_each(|(i, to)| self.reassign(sketch, side, i, before.row(i), to));
+            moved.for_each(|(i, to)| self.reassign(i, before.row(i), to));
         }
     }
 }

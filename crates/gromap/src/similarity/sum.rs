@@ -1,5 +1,6 @@
 //! Σ_s w_s·C_s: several similarities of the same samples, or one of them rescaled.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{Bounds, Definiteness, Extreme, Side, Similarity, Sketch};
@@ -35,11 +36,6 @@ impl<'a> WeightedSum<'a> {
             Error::check_len("samples of a similarity in a sum", first.len(), part.len())?;
         }
         Ok(Self { parts })
-    }
-
-    fn with_sketches<'b>(&'b self, sketch: &'b Sketch) -> impl Iterator<Item = (f64, &'a dyn Similarity, &'b Sketch)> {
-        let Sketch::Parts(sketches) = sketch else { unreachable!("the sketch of a sum has parts") };
-        self.parts.iter().zip(sketches).map(|(&(weight, part), sketch)| (weight, part, sketch))
     }
 }
 
@@ -87,17 +83,9 @@ impl Similarity for WeightedSum<'_> {
         }
     }
 
-    fn sketch(&self, plan: &Plan, side: Side) -> Sketch {
-        Sketch::Parts(self.parts.iter().map(|(_, part)| part.sketch(plan, side)).collect())
-    }
-
-    fn product_rows(&self, sketch: &Sketch, side: Side, rows: Range<usize>, out: &mut [f64]) {
-        let mut product = vec![0.0; out.len()];
-        out.fill(0.0);
-        for (weight, part, sketch) in self.with_sketches(sketch) {
-            part.product_rows(sketch, side, rows.clone(), &mut product);
-            out.iter_mut().zip(&product).for_each(|(sum, value)| *sum += weight * value);
-        }
+    fn sketch<'a>(&'a self, plan: &Plan, side: Side) -> Box<dyn Sketch + 'a> {
+        let parts = self.parts.iter().map(|(weight, part)| (*weight, part.sketch(plan, side)));
+        Box::new(SumSketch { parts: parts.collect() })
     }
 
     fn times(&self, x: &Matrix<'_>, side: Side) -> Matrix<'static> {
@@ -108,24 +96,52 @@ impl Similarity for WeightedSum<'_> {
         }
         total
     }
+}
 
-    fn materialise(&self, sketch: &mut Sketch, side: Side) {
-        let Sketch::Parts(sketches) = sketch else { unreachable!("the sketch of a sum has parts") };
-        self.parts.iter().zip(sketches).for_each(|((_, part), sketch)| part.materialise(sketch, side));
-    }
+/// The weight and the sketch of each part.
+struct SumSketch<'a> {
+    parts: Vec<(f64, Box<dyn Sketch + 'a>)>,
+}
 
-    fn reassign(&self, sketch: &mut Sketch, side: Side, sample: usize, from: PlanRow<'_>, to: u32) {
-        let Sketch::Parts(sketches) = sketch else { unreachable!("the sketch of a sum has parts") };
-        for ((_, part), sketch) in self.parts.iter().zip(sketches) {
-            part.reassign(sketch, side, sample, from, to);
+impl Sketch for SumSketch<'_> {
+    fn product_rows(&self, rows: Range<usize>, out: &mut [f64]) {
+        let mut product = vec![0.0; out.len()];
+        out.fill(0.0);
+        for (weight, part) in &self.parts {
+            part.product_rows(rows.clone(), &mut product);
+            out.iter_mut().zip(&product).for_each(|(sum, value)| *sum += weight * value);
         }
     }
 
-    fn plan_mass(&self, plan: &Plan, sketch: &Sketch) -> Matrix<'static> {
+    fn reassign(&mut self, sample: usize, from: PlanRow<'_>, to: u32) {
+        self.parts.iter_mut().for_each(|(_, part)| part.reassign(sample, from, to));
+    }
+
+    fn numbers(&self) -> Vec<Cow<'_, [f64]>> {
+        self.parts.iter().flat_map(|(_, part)| part.numbers()).collect()
+    }
+
+    fn numbers_mut(&mut self) -> Vec<&mut [f64]> {
+        self.parts.iter_mut().flat_map(|(_, part)| part.numbers_mut()).collect()
+    }
+
+    fn boxed_clone<'a>(&self) -> Box<dyn Sketch + 'a>
+    where
+        Self: 'a,
+    {
+        Box::new(SumSketch { parts: self.parts.iter().map(|(weight, part)| (*weight, part.boxed_clone())).collect() })
+    }
+
+    /// Not one vector, but one for each part.
+    fn is_numbers(&self) -> bool {
+        false
+    }
+
+    fn plan_mass(&self, plan: &Plan) -> Matrix<'static> {
         let n = plan.prototypes();
         let mut total = Matrix::zeros(n, n);
-        for (weight, part, sketch) in self.with_sketches(sketch) {
-            let mass = part.plan_mass(plan, sketch);
+        for (weight, part) in &self.parts {
+            let mass = part.plan_mass(plan);
             total.values_mut().iter_mut().zip(mass.values()).for_each(|(sum, value)| *sum += weight * value);
         }
         total

@@ -144,7 +144,7 @@ impl<'a> Barycenter<'a> {
         let plans = self.starts()?;
         let total: f64 = self.inputs.iter().map(|input| input.share).sum();
         let shares = self.inputs.iter().map(|input| input.share / total).collect();
-        let products: Vec<_> =
+        let mut products: Vec<_> =
             self.inputs.iter().zip(&plans).map(|(input, plan)| Products::new(input.similarity, plan)).collect();
         let mut fit = Fit::new(self, shares, &plans, &products);
         let first = fit.loss() + fit.penalty();
@@ -152,15 +152,11 @@ impl<'a> Barycenter<'a> {
         let (history, stop) = match self.settings.solver {
             Solver::Vertex => {
                 let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.settings.seed);
-                let started = self.inputs.iter().zip(plans).zip(products);
-                let mut descents: Vec<_> =
-                    started.map(|((input, plan), products)| Descent::new(input.similarity, plan, products)).collect();
-                let outcome = drive(stopping, observer, first, || {
-                    let moves: usize = (0..descents.len()).map(|s| fit.sweep(s, &mut descents[s], &mut rng)).sum();
+                drive(stopping, observer, first, || {
+                    let inputs = products.iter_mut().enumerate();
+                    let moves: usize = inputs.map(|(s, products)| fit.sweep(s, products, &mut rng)).sum();
                     Round { loss: fit.loss(), moved: moves > 0 }
-                });
-                fit.plans = descents.into_iter().map(|descent| descent.plan).collect();
-                outcome
+                })
             }
             _ => {
                 let summaries = fit.summaries.clone();
@@ -225,7 +221,7 @@ struct Fit<'f, 'a> {
 }
 
 impl<'f, 'a> Fit<'f, 'a> {
-    fn new(problem: &'f Barycenter<'a>, shares: Vec<f64>, plans: &[Plan], products: &[Products]) -> Self {
+    fn new(problem: &'f Barycenter<'a>, shares: Vec<f64>, plans: &[Plan], products: &[Products<'_>]) -> Self {
         let with_share = || problem.inputs.iter().zip(&shares).zip(plans);
         let constant = with_share()
             .map(|((input, share), plan)| Some(share * input.similarity.constant(problem.loss, plan.sample_weights())?))
@@ -235,14 +231,11 @@ impl<'f, 'a> Fit<'f, 'a> {
                 Some(share * input.features.as_ref()?.weighted_square(plan.sample_weights()))
             })
             .sum();
-        let summarise = |((input, plan), products): ((&Input<'_>, &Plan), &Products)| {
-            PlanSummary::new(input.similarity, plan, products)
-        };
         let gather = |(input, plan): (&Input<'_>, &Plan)| Some(input.features.as_ref()?.gather(plan));
         Self {
             problem,
             plans: plans.to_vec(),
-            summaries: problem.inputs.iter().zip(plans).zip(products).map(summarise).collect(),
+            summaries: plans.iter().zip(products).map(|(plan, products)| PlanSummary::new(plan, products)).collect(),
             gathered: problem.inputs.iter().zip(plans).filter_map(gather).collect(),
             shares,
             constant,
@@ -306,7 +299,7 @@ impl<'f, 'a> Fit<'f, 'a> {
     }
 
     /// One sweep of vertex descent over the samples of input s.
-    fn sweep(&mut self, s: usize, descent: &mut Descent<'_>, rng: &mut Xoshiro256PlusPlus) -> usize {
+    fn sweep(&mut self, s: usize, products: &mut Products<'_>, rng: &mut Xoshiro256PlusPlus) -> usize {
         let input = &self.problem.inputs[s];
         let fused = self.problem.alpha < 1.0;
         let features =
@@ -314,19 +307,19 @@ impl<'f, 'a> Fit<'f, 'a> {
                 FeatureTerm::new(samples, 1.0 - self.problem.alpha, self.shares[s], sums, weights)
             });
         let mut criterion = FreeTarget::new(&self.summary(), s, features);
-        let moves = descent.sweep(&mut criterion, rng, |_, _| ());
+        let plan = &mut self.plans[s];
+        let moves = Descent::new(plan, products).sweep(&mut criterion, rng, |_, _| ());
         if moves > 0 {
-            self.plans[s] = descent.plan.clone();
-            self.summaries[s] = PlanSummary::new(input.similarity, &descent.plan, &descent.products);
+            self.summaries[s] = PlanSummary::new(plan, products);
             if let Some(samples) = &input.features {
-                self.gathered[s] = samples.gather(&descent.plan);
+                self.gathered[s] = samples.gather(plan);
             }
         }
         moves
     }
 
     /// One round of plans given target and features, then target and features given plans.
-    fn alternate(&mut self, states: &mut [TransportState]) -> bool {
+    fn alternate(&mut self, states: &mut [TransportState<'_>]) -> bool {
         let target = self.summary().best_target();
         let features = self.best_features();
         let mut moved = false;

@@ -65,7 +65,7 @@ impl Settings {
     }
 
     /// The step for a fixed target.
-    pub(crate) fn step(&self) -> Box<dyn PlanStep> {
+    pub(crate) fn step<'s>(&self) -> Box<dyn PlanStep<'s> + 's> {
         match self.solver {
             Solver::Vertex => Box::new(VertexDescent::new(self.seed)),
             Solver::ConditionalGradient => Box::new(ConditionalGradient::default()),

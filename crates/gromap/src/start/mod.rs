@@ -168,7 +168,7 @@ impl Ground<'_> {
         };
         let (labels, groups) = without_gaps(&labels, self.weights);
         let plan = Plan::from_labels(labels.clone(), groups, self.weights.clone())?;
-        let summary = PlanSummary::new(self.similarity, &plan, &Products::new(self.similarity, &plan));
+        let summary = PlanSummary::new(&plan, &Products::new(self.similarity, &plan));
         Ok(Groups { labels, summary })
     }
 }

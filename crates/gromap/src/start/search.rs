@@ -65,7 +65,7 @@ impl Groups {
 
     fn summary_of(&self, labels: &[u32], clusters: usize) -> Result<PlanSummary> {
         let plan = self.plan(labels, clusters)?;
-        Ok(PlanSummary::new(&self.similarity, &plan, &Products::new(&self.similarity, &plan)))
+        Ok(PlanSummary::new(&plan, &Products::new(&self.similarity, &plan)))
     }
 
     fn value(&self, labels: &[u32], clusters: usize) -> Result<f64> {
@@ -163,18 +163,17 @@ fn free_summary(loss: Loss, summary: &PlanSummary, members: Vec<u32>) -> FreeSum
 }
 
 /// Vertex descent with a free target from a hard plan of a symmetric similarity.
-pub(super) fn settle(similarity: &dyn Similarity, plan: Plan, loss: Loss, sweeps: usize, seed: u64) -> Plan {
+pub(super) fn settle(similarity: &dyn Similarity, mut plan: Plan, loss: Loss, sweeps: usize, seed: u64) -> Plan {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let products = Products::new(similarity, &plan);
-    let mut descent = Descent::new(similarity, plan, products);
+    let mut products = Products::new(similarity, &plan);
     for _ in 0..sweeps {
-        let summary = PlanSummary::new(similarity, &descent.plan, &descent.products);
+        let summary = PlanSummary::new(&plan, &products);
         let mut members = vec![0; summary.weights.len()];
-        descent.plan.labels().iter().for_each(|&k| members[k as usize] += 1);
+        plan.labels().iter().for_each(|&k| members[k as usize] += 1);
         let mut criterion = FreeTarget::new(&free_summary(loss, &summary, members), 0, None);
-        if descent.sweep(&mut criterion, &mut rng, |_, _| ()) == 0 {
+        if Descent::new(&mut plan, &mut products).sweep(&mut criterion, &mut rng, |_, _| ()) == 0 {
             break;
         }
     }
-    descent.plan
+    plan
 }

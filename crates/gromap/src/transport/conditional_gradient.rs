@@ -15,33 +15,31 @@ use super::{PlanStep, PlanSummary, Products, TransportProblem, TransportState, i
 use crate::numeric::Matrix;
 use crate::numeric::blocks::{blocks, sum_in_order};
 use crate::plan::Plan;
-use crate::similarity::{Side, Similarity, Sketch};
+use crate::similarity::Similarity;
 
 /// Moves all samples at once towards the vertex that the gradient points at.
 ///
 /// One value serves one similarity: it remembers the direction of the round before.
-#[derive(Debug, Clone, Default)]
-pub struct ConditionalGradient {
-    last: Option<Direction>,
+#[derive(Clone, Default)]
+pub struct ConditionalGradient<'s> {
+    last: Option<Direction<'s>>,
 }
 
 /// A hard plan and its products.
-#[derive(Debug, Clone)]
-struct Direction {
+#[derive(Clone)]
+struct Direction<'s> {
     plan: Plan,
-    products: Products,
+    products: Products<'s>,
 }
 
-impl Direction {
-    fn new(similarity: &dyn Similarity, plan: Plan) -> Self {
+impl<'s> Direction<'s> {
+    fn new(similarity: &'s dyn Similarity, plan: Plan) -> Self {
         Self { products: Products::new(similarity, &plan), plan }
     }
 
     /// The same for other labels.
-    fn turned(mut self, similarity: &dyn Similarity, labels: &[u32]) -> Self {
-        for (side, sketch) in self.products.sides() {
-            similarity.reassign_all(sketch, side, &self.plan, labels);
-        }
+    fn turned(mut self, labels: &[u32]) -> Self {
+        self.products.reassign_all(&self.plan, labels);
         self.plan = self.plan.relabelled(labels);
         self
     }
@@ -56,27 +54,25 @@ struct Pass {
     linear: f64,
 }
 
-impl PlanStep for ConditionalGradient {
-    fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState) -> bool {
-        let similarity = problem.similarity;
+impl<'s> PlanStep<'s> for ConditionalGradient<'s> {
+    fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState<'s>) -> bool {
         let (labels, cross, linear) = descent_direction(problem, state);
         let mut direction = match self.last.take() {
-            Some(last) => last.turned(similarity, &labels),
-            None => Direction::new(similarity, state.plan.relabelled(&labels)),
+            Some(last) => last.turned(&labels),
+            None => Direction::new(state.products.similarity, state.plan.relabelled(&labels)),
         };
-        if matches!(state.products.direct, Sketch::Values(_)) {
-            similarity.materialise(&mut direction.products.direct, Side::Direct);
+        if state.products.direct.is_numbers() {
+            // Blending needs the numbers of the direction too: once they are there, its summary is read off them.
+            direction.products.direct.numbers_mut();
         }
-        let vertex = PlanSummary::new(similarity, &direction.plan, &direction.products);
+        let vertex = PlanSummary::new(&direction.plan, &direction.products);
         let (slope, curvature) = along(problem, state, &vertex, &cross, linear);
         let gamma = best_step(slope, curvature);
         // A step this small is rounding, or leans on the barrier of a zero in the target.
         let moves = gamma > f64::EPSILON;
         if moves {
-            state.plan.blend(gamma, &direction.plan);
-            for ((side, sketch), (_, other)) in state.products.sides().zip(direction.products.sides()) {
-                similarity.blend(sketch, side, gamma, other);
-            }
+            state.plan.blend(gamma, &labels);
+            state.products.blend(gamma, &direction.products);
             blend_summary(&mut state.summary, gamma, &vertex, &cross);
             state.linear += gamma * (linear - state.linear);
             state.settle(problem);
@@ -87,7 +83,7 @@ impl PlanStep for ConditionalGradient {
 }
 
 /// The labels that the gradient points at, DᵀCT + TᵀCD, and ⟨feature costs, D⟩.
-fn descent_direction(problem: &TransportProblem<'_>, state: &TransportState) -> (Vec<u32>, Matrix<'static>, f64) {
+fn descent_direction(problem: &TransportProblem<'_>, state: &TransportState<'_>) -> (Vec<u32>, Matrix<'static>, f64) {
     let n = problem.prototypes();
     let weights = state.plan.sample_weights();
     let passes: Vec<Pass> = blocks(state.plan.len())
@@ -129,7 +125,7 @@ fn argmin(row: &[f64]) -> u32 {
 /// Slope and curvature of E(T + γ(D−T)) in γ.
 fn along(
     problem: &TransportProblem<'_>,
-    state: &TransportState,
+    state: &TransportState<'_>,
     vertex: &PlanSummary,
     cross: &Matrix<'_>,
     linear: f64,

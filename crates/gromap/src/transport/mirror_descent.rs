@@ -28,7 +28,7 @@ pub struct MirrorDescent {
     pub entropy: f64,
 }
 
-impl PlanStep for MirrorDescent {
+impl<'s> PlanStep<'s> for MirrorDescent {
     /// η·Σ T·log T.
     fn penalty(&self, plan: &Plan) -> f64 {
         if self.entropy == 0.0 {
@@ -38,7 +38,7 @@ impl PlanStep for MirrorDescent {
         self.entropy * (0..plan.len()).map(of_row).sum::<f64>()
     }
 
-    fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState) -> bool {
+    fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState<'s>) -> bool {
         let gradient: Vec<Vec<f64>> =
             blocks(state.plan.len()).map(|rows| problem.gradient_rows(state, rows).gradient).collect();
         let n = problem.prototypes();
@@ -52,7 +52,7 @@ impl PlanStep for MirrorDescent {
             if plan == state.plan {
                 return false;
             }
-            let next = TransportState::of(problem, plan);
+            let next = state.with_plan(problem, plan);
             if next.loss + self.penalty(&next.plan) <= before {
                 *state = next;
                 return true;

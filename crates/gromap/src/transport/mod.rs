@@ -28,7 +28,7 @@ use crate::features::FeatureCost;
 use crate::loss::Loss;
 use crate::numeric::Matrix;
 use crate::numeric::blocks::{blocks, sum_in_order};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanRow};
 use crate::similarity::{Side, Similarity, Sketch};
 
 /// The waist of the method: all that the embedding side ever sees of the data.
@@ -42,8 +42,8 @@ pub struct PlanSummary {
 
 impl PlanSummary {
     /// Sums up a plan whose products are known.
-    pub(crate) fn new(similarity: &dyn Similarity, plan: &Plan, products: &Products) -> Self {
-        Self { mass: similarity.plan_mass(plan, &products.direct), weights: plan.weights() }
+    pub(crate) fn new(plan: &Plan, products: &Products<'_>) -> Self {
+        Self { mass: products.direct.plan_mass(plan), weights: plan.weights() }
     }
 }
 
@@ -118,10 +118,10 @@ impl<'a> TransportProblem<'a> {
     }
 
     /// The rows of ∂E/∂T, up to a constant in each row, for a block of samples.
-    pub(crate) fn gradient_rows(&self, state: &TransportState, rows: Range<usize>) -> GradientRows {
+    pub(crate) fn gradient_rows(&self, state: &TransportState<'_>, rows: Range<usize>) -> GradientRows {
         crate::interrupt::look();
         let (count, n) = (rows.len(), self.prototypes());
-        let products = ProductRows::of(self.similarity, &state.products, rows.clone(), n);
+        let products = ProductRows::of(&state.products, rows.clone(), n);
         let mut gradient = vec![0.0; count * n];
         let mut linear = Vec::new();
         if let Some(features) = &self.features {
@@ -179,17 +179,13 @@ pub(crate) struct ProductRows {
 }
 
 impl ProductRows {
-    fn of(similarity: &dyn Similarity, products: &Products, rows: Range<usize>, n: usize) -> Self {
-        let size = rows.len() * n;
-        let product = |sketch: &Sketch, side| {
-            let mut out = vec![0.0; size];
-            similarity.product_rows(sketch, side, rows.clone(), &mut out);
+    fn of(products: &Products<'_>, rows: Range<usize>, n: usize) -> Self {
+        let product = |sketch: &dyn Sketch| {
+            let mut out = vec![0.0; rows.len() * n];
+            sketch.product_rows(rows.clone(), &mut out);
             out
         };
-        Self {
-            direct: product(&products.direct, Side::Direct),
-            other: products.transposed.as_ref().map(|sketch| product(sketch, Side::Transposed)),
-        }
+        Self { direct: product(&*products.direct), other: products.transposed.as_deref().map(product) }
     }
 
     pub(crate) fn transposed(&self) -> &[f64] {
@@ -198,31 +194,56 @@ impl ProductRows {
 }
 
 /// C·T, and Cᵀ·T if that is something else.
-#[derive(Debug, Clone)]
-pub(crate) struct Products {
-    pub(crate) direct: Sketch,
-    pub(crate) transposed: Option<Sketch>,
+pub(crate) struct Products<'s> {
+    pub(crate) similarity: &'s dyn Similarity,
+    pub(crate) direct: Box<dyn Sketch + 's>,
+    pub(crate) transposed: Option<Box<dyn Sketch + 's>>,
 }
 
-impl Products {
+impl<'s> Products<'s> {
     /// Multiplies the similarity by a plan.
-    pub(crate) fn new(similarity: &dyn Similarity, plan: &Plan) -> Self {
+    pub(crate) fn new(similarity: &'s dyn Similarity, plan: &Plan) -> Self {
         let transposed = (!similarity.is_symmetric()).then(|| similarity.sketch(plan, Side::Transposed));
-        Self { direct: similarity.sketch(plan, Side::Direct), transposed }
+        Self { similarity, direct: similarity.sketch(plan, Side::Direct), transposed }
     }
 
-    /// Each with its side.
-    pub(crate) fn sides(&mut self) -> impl Iterator<Item = (Side, &mut Sketch)> {
-        let transposed = self.transposed.as_mut().map(|sketch| (Side::Transposed, sketch));
-        std::iter::once((Side::Direct, &mut self.direct)).chain(transposed)
+    /// Follows one change of the plan: row `sample`, which was `from`, goes whole to prototype `to`.
+    fn reassign(&mut self, sample: usize, from: PlanRow<'_>, to: u32) {
+        self.sketches().for_each(|sketch| sketch.reassign(sample, from, to));
+    }
+
+    /// Follows a change from one hard plan to another.
+    fn reassign_all(&mut self, before: &Plan, after: &[u32]) {
+        self.sketches().for_each(|sketch| sketch.reassign_all(before, after));
+    }
+
+    /// (1−γ)·self + γ·other, of the same similarity.
+    fn blend(&mut self, gamma: f64, other: &Self) {
+        if gamma >= 1.0 {
+            self.clone_from(other);
+            return;
+        }
+        let others = std::iter::once(&other.direct).chain(&other.transposed);
+        self.sketches().zip(others).for_each(|(sketch, other)| sketch.blend(gamma, &**other));
+    }
+
+    fn sketches(&mut self) -> impl Iterator<Item = &mut Box<dyn Sketch + 's>> {
+        std::iter::once(&mut self.direct).chain(&mut self.transposed)
+    }
+}
+
+impl Clone for Products<'_> {
+    fn clone(&self) -> Self {
+        let transposed = self.transposed.as_ref().map(|sketch| sketch.boxed_clone());
+        Self { similarity: self.similarity, direct: self.direct.boxed_clone(), transposed }
     }
 }
 
 /// A plan and what follows from it.
-#[derive(Debug, Clone)]
-pub struct TransportState {
+#[derive(Clone)]
+pub struct TransportState<'s> {
     pub(crate) plan: Plan,
-    pub(crate) products: Products,
+    pub(crate) products: Products<'s>,
     pub(crate) summary: PlanSummary,
     /// (1−α)·Σ ‖x_i − f_k‖²·T[i,k].
     pub(crate) linear: f64,
@@ -231,16 +252,25 @@ pub struct TransportState {
     pub(crate) loss: f64,
 }
 
-impl TransportState {
+impl<'s> TransportState<'s> {
     /// A plan with its products and summary; it still has to enter a problem.
-    pub(crate) fn new(plan: Plan, products: Products, summary: PlanSummary) -> Self {
+    pub(crate) fn new(plan: Plan, products: Products<'s>, summary: PlanSummary) -> Self {
         Self { plan, products, summary, linear: 0.0, pressure: Vec::new(), loss: f64::INFINITY }
     }
 
     /// Multiplies the similarity of a problem by the plan, and enters it.
-    pub fn of(problem: &TransportProblem<'_>, plan: Plan) -> Self {
-        let products = Products::new(problem.similarity, &plan);
-        let summary = PlanSummary::new(problem.similarity, &plan, &products);
+    pub fn of(problem: &TransportProblem<'s>, plan: Plan) -> Self {
+        Self::multiplied(problem.similarity, problem, plan)
+    }
+
+    /// The state of another plan in the same problem.
+    pub(crate) fn with_plan(&self, problem: &TransportProblem<'_>, plan: Plan) -> Self {
+        Self::multiplied(self.products.similarity, problem, plan)
+    }
+
+    fn multiplied(similarity: &'s dyn Similarity, problem: &TransportProblem<'_>, plan: Plan) -> Self {
+        let products = Products::new(similarity, &plan);
+        let summary = PlanSummary::new(&plan, &products);
         let mut state = Self::new(plan, products, summary);
         state.enter(problem);
         state
@@ -274,10 +304,10 @@ pub(crate) fn linear_cost(problem: &TransportProblem<'_>, plan: &Plan) -> f64 {
     sum_in_order(partial)[0]
 }
 
-/// One step from a plan to a better one.
-pub trait PlanStep {
+/// One step from a plan to a better one, on a similarity that lives for `'s`.
+pub trait PlanStep<'s> {
     /// Lowers the loss and returns true, or returns false and leaves the state as it was.
-    fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState) -> bool;
+    fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState<'s>) -> bool;
 
     /// What the step minimises beyond the loss of the problem.
     fn penalty(&self, _: &Plan) -> f64 {

@@ -130,7 +130,7 @@ impl Setting {
     }
 }
 
-fn steps(seed: u64) -> Vec<(&'static str, Box<dyn PlanStep>)> {
+fn steps<'s>(seed: u64) -> Vec<(&'static str, Box<dyn PlanStep<'s> + 's>)> {
     vec![
         ("conditional gradient", Box::new(ConditionalGradient::default())),
         ("vertex descent", Box::new(VertexDescent::new(seed))),
@@ -206,10 +206,11 @@ proptest! {
     fn every_move_towards_a_fixed_target_changes_the_loss_by_what_it_says(seed in 0u64..1000, symmetric: bool, soft: bool, alpha in prop::sample::select(vec![1.0, 0.4])) {
         for setting in Setting::all(seed, symmetric, alpha) {
             let problem = setting.problem();
-            let plan = setting.plan(soft, seed);
+            let mut plan = setting.plan(soft, seed);
             let mut before = setting.fixed(&as_matrix(&plan));
             let mut criterion = FixedTarget::new(&problem, &plan.weights());
-            let mut descent = Descent::new(&*setting.case.operator, plan.clone(), Products::new(&*setting.case.operator, &plan));
+            let mut products = Products::new(&*setting.case.operator, &plan);
+            let mut descent = Descent::new(&mut plan, &mut products);
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             for _ in 0..3 {
                 descent.sweep(&mut criterion, &mut rng, |plan, made| {
@@ -225,10 +226,10 @@ proptest! {
     #[test]
     fn every_move_with_a_free_target_changes_the_loss_by_what_it_says(seed in 0u64..1000, symmetric: bool, soft: bool, alpha in prop::sample::select(vec![1.0, 0.4])) {
         for setting in Setting::all(seed, symmetric, alpha) {
-            let plan = setting.plan(soft, seed);
+            let mut plan = setting.plan(soft, seed);
             let mut before = setting.free(&as_matrix(&plan));
-            let mut descent = Descent::new(&*setting.case.operator, plan.clone(), Products::new(&*setting.case.operator, &plan));
-            let state = PlanSummary::new(&*setting.case.operator, &plan, &descent.products);
+            let mut products = Products::new(&*setting.case.operator, &plan);
+            let state = PlanSummary::new(&plan, &products);
             let summary = free_summary(&setting, &plan, &state);
             let features = (alpha < 1.0).then(|| {
                 FeatureTerm::new(&setting.samples, 1.0 - alpha, 1.0, setting.samples.gather(&plan), plan.weights())
@@ -238,6 +239,7 @@ proptest! {
                 prop_assert!((summary.loss() + constant - before).abs() < 1e-12);
             }
             let mut criterion = FreeTarget::new(&summary, 0, features);
+            let mut descent = Descent::new(&mut plan, &mut products);
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             for _ in 0..3 {
                 descent.sweep(&mut criterion, &mut rng, |plan, made| {

@@ -28,7 +28,7 @@ pub(crate) use self::free::{FreeSummary, FreeTarget};
 use super::{PlanStep, PlanSummary, Products, TransportProblem, TransportState};
 use crate::numeric::blocks::shuffle;
 use crate::plan::{Plan, PlanRow};
-use crate::similarity::{Side, Similarity, Sketch};
+use crate::similarity::Sketch;
 
 /// A move must lower the loss by more than this share of the costs compared: less is rounding.
 const ROUNDING: f64 = 1e-13;
@@ -73,21 +73,20 @@ pub(crate) struct Move {
 }
 
 /// A plan under vertex descent: the plan, its products, and room to work in.
-pub(crate) struct Descent<'a> {
-    similarity: &'a dyn Similarity,
-    pub(crate) plan: Plan,
-    pub(crate) products: Products,
+pub(crate) struct Descent<'a, 's> {
+    plan: &'a mut Plan,
+    products: &'a mut Products<'s>,
     row: Vec<f64>,
     column: Vec<f64>,
     costs: Vec<f64>,
     seen: Vec<u32>,
 }
 
-impl<'a> Descent<'a> {
-    pub(crate) fn new(similarity: &'a dyn Similarity, plan: Plan, products: Products) -> Self {
+impl<'a, 's> Descent<'a, 's> {
+    pub(crate) fn new(plan: &'a mut Plan, products: &'a mut Products<'s>) -> Self {
         let n = plan.prototypes();
         let room = || vec![0.0; n];
-        Self { similarity, plan, products, row: room(), column: room(), costs: room(), seen: Vec::new() }
+        Self { plan, products, row: room(), column: room(), costs: room(), seen: Vec::new() }
     }
 
     /// Visits every sample once; returns how many moved.
@@ -103,7 +102,7 @@ impl<'a> Descent<'a> {
         for i in order {
             if let Some(made) = self.visit(i as usize, criterion) {
                 moves += 1;
-                on_move(&self.plan, made);
+                on_move(self.plan, made);
             }
         }
         self.plan.compact();
@@ -120,7 +119,7 @@ impl<'a> Descent<'a> {
             mass: self.plan.sample_weights()[i],
             row: &self.row,
             column,
-            own: self.similarity.diagonal(i),
+            own: self.products.similarity.diagonal(i),
             seen: &self.seen,
             from: self.plan.row(i),
         };
@@ -129,9 +128,7 @@ impl<'a> Descent<'a> {
         let change = best - stay;
         if change < -ROUNDING * (stay.abs() + best.abs()) {
             criterion.put_into(&visitor, to);
-            for (side, sketch) in self.products.sides() {
-                self.similarity.reassign(sketch, side, i, visitor.from, to);
-            }
+            self.products.reassign(i, visitor.from, to);
             self.plan.assign(i, to);
             Some(Move { sample: i, to, change })
         } else {
@@ -142,14 +139,14 @@ impl<'a> Descent<'a> {
 
     /// r and s of sample i, and where they are not zero.
     fn read_rows(&mut self, i: usize) {
-        let own = self.similarity.diagonal(i);
-        let read = |sketch: &Sketch, side, out: &mut [f64]| {
-            self.similarity.product_rows(sketch, side, i..i + 1, out);
+        let own = self.products.similarity.diagonal(i);
+        let read = |sketch: &dyn Sketch, out: &mut [f64]| {
+            sketch.product_rows(i..i + 1, out);
             self.plan.row(i).iter().for_each(|(k, mass)| out[k] -= own * mass);
         };
-        read(&self.products.direct, Side::Direct, &mut self.row);
+        read(&*self.products.direct, &mut self.row);
         if let Some(sketch) = &self.products.transposed {
-            read(sketch, Side::Transposed, &mut self.column);
+            read(&**sketch, &mut self.column);
         }
         let both = self.products.transposed.is_some();
         let is_seen = |k: &u32| {
@@ -180,19 +177,16 @@ impl VertexDescent {
     }
 }
 
-impl PlanStep for VertexDescent {
-    fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState) -> bool {
-        let nothing = Products { direct: Sketch::Values(Vec::new()), transposed: None };
-        let products = std::mem::replace(&mut state.products, nothing);
-        let mut descent = Descent::new(problem.similarity, state.plan.clone(), products);
+impl<'s> PlanStep<'s> for VertexDescent {
+    fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState<'s>) -> bool {
+        let mut plan = state.plan.clone();
         let mut criterion = FixedTarget::new(problem, &state.summary.weights);
-        let moves = descent.sweep(&mut criterion, &mut self.rng, |_, _| ());
-        state.products = descent.products;
-        if moves == 0 {
+        let mut descent = Descent::new(&mut plan, &mut state.products);
+        if descent.sweep(&mut criterion, &mut self.rng, |_, _| ()) == 0 {
             return false;
         }
-        state.plan = descent.plan;
-        state.summary = PlanSummary::new(problem.similarity, &state.plan, &state.products);
+        state.plan = plan;
+        state.summary = PlanSummary::new(&state.plan, &state.products);
         state.enter(problem);
         true
     }

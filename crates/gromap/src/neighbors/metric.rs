@@ -158,17 +158,18 @@ impl<'a> Samples<'a> {
 
     /// Mean row; with the cosine, of the directions.
     fn mean(&self) -> Vec<f64> {
-        let partial = blocks(self.len())
-            .map(|rows| {
-                let mut sums = vec![0.0; self.samples.columns()];
-                for i in rows {
-                    let weight = self.weight(i);
-                    sums.iter_mut().zip(self.samples.row(i)).for_each(|(s, &x)| *s += f64::from(x) * weight);
-                }
-                sums
-            })
-            .collect();
-        sum_in_order(partial).into_iter().map(|s| s / self.len() as f64).collect()
+        let sums = sum_in_order(blocks(self.len()).map(|rows| self.sums_of_block(rows)).collect());
+        sums.into_iter().map(|s| s / self.len() as f64).collect()
+    }
+
+    /// The sum of a block of rows.
+    fn sums_of_block(&self, rows: Range<usize>) -> Vec<f64> {
+        let mut sums = vec![0.0; self.samples.columns()];
+        for i in rows {
+            let weight = self.weight(i);
+            sums.iter_mut().zip(self.samples.row(i)).for_each(|(s, &x)| *s += f64::from(x) * weight);
+        }
+        sums
     }
 
     /// Largest coordinate seen from `centre`.

@@ -1,8 +1,20 @@
 //! Blocks of rows: the unit of every pass over samples.
 //!
 //! A block does not depend on the number of threads, and partial results are put together in the order of the blocks:
-//! that is what makes results the same bytes everywhere. What a pass does with one block is a function of that block and
-//! of a state that all blocks share and none changes, so blocks can be worked on in any order, by any thread.
+//! that is what makes results the same bytes everywhere.
+//!
+//! Every pass that gathers something from the samples is written in three parts:
+//!
+//! ```text
+//! state      what all blocks read and none changes: centres, factors, a gradient's target
+//! f_of_block (state, rows or their data) → part    a named function without side effects
+//! merge      parts in the order of their blocks → result: sum_in_order, or the part's own `merge`
+//! ```
+//!
+//! A part is small: its size does not grow with N, or it holds one label for each row of the block. So blocks can be
+//! worked on in any order, by any thread, and by another machine too: a worker that holds some of the samples, from a
+//! multiple of [`BLOCK`] on, runs the same function on its own blocks and sends the parts to where they are merged. Rows
+//! are counted within the data that the function is given.
 
 use std::ops::Range;
 

@@ -76,47 +76,47 @@ fn check_factor<S: Scalar>(factor: &Matrix<'_, S>) -> Result<()> {
 
 /// TᵀB by prototypes, n×r.
 fn compress<S: Scalar>(factor: &Matrix<'_, S>, plan: &Plan) -> Vec<f64> {
+    sum_in_order(blocks(plan.len()).map(|rows| compressed_of_block(factor, plan, rows)).collect())
+}
+
+/// What a block of rows adds to TᵀB.
+fn compressed_of_block<S: Scalar>(factor: &Matrix<'_, S>, plan: &Plan, rows: Range<usize>) -> Vec<f64> {
     let r = factor.columns();
-    let partial = blocks(plan.len())
-        .map(|rows| {
-            let mut sums = vec![0.0; plan.prototypes() * r];
-            vectorized(
-                #[inline(always)]
-                || {
-                    for i in rows.clone() {
-                        let row = factor.row(i);
-                        for (k, mass) in plan.row(i).iter() {
-                            for (sum, value) in sums[k * r..(k + 1) * r].iter_mut().zip(row) {
-                                *sum += mass * value.to_f64();
-                            }
-                        }
+    let mut sums = vec![0.0; plan.prototypes() * r];
+    vectorized(
+        #[inline(always)]
+        || {
+            for i in rows.clone() {
+                let row = factor.row(i);
+                for (k, mass) in plan.row(i).iter() {
+                    for (sum, value) in sums[k * r..(k + 1) * r].iter_mut().zip(row) {
+                        *sum += mass * value.to_f64();
                     }
-                },
-            );
-            sums
-        })
-        .collect();
-    sum_in_order(partial)
+                }
+            }
+        },
+    );
+    sums
 }
 
 /// XᵀB by columns of X, b×r.
 fn compress_columns<S: Scalar>(factor: &Matrix<'_, S>, x: &Matrix<'_>) -> Vec<f64> {
+    sum_in_order(blocks(factor.rows()).map(|rows| compressed_columns_of_block(factor, x, rows)).collect())
+}
+
+/// What a block of rows adds to XᵀB.
+fn compressed_columns_of_block<S: Scalar>(factor: &Matrix<'_, S>, x: &Matrix<'_>, rows: Range<usize>) -> Vec<f64> {
     let (r, b) = (factor.columns(), x.columns());
-    let partial = blocks(factor.rows())
-        .map(|rows| {
-            let mut sums = vec![0.0; b * r];
-            matmul(
-                MatMut::from_row_major_slice_mut(&mut sums, b, r),
-                Accum::Replace,
-                x.as_faer().subrows(rows.start, rows.len()).transpose(),
-                MatRef::from_row_major_slice(&S::double(&factor.values()[rows.start * r..rows.end * r]), rows.len(), r),
-                1.0,
-                Par::Seq,
-            );
-            sums
-        })
-        .collect();
-    sum_in_order(partial)
+    let mut sums = vec![0.0; b * r];
+    matmul(
+        MatMut::from_row_major_slice_mut(&mut sums, b, r),
+        Accum::Replace,
+        x.as_faer().subrows(rows.start, rows.len()).transpose(),
+        MatRef::from_row_major_slice(&S::double(&factor.values()[rows.start * r..rows.end * r]), rows.len(), r),
+        1.0,
+        Par::Seq,
+    );
+    sums
 }
 
 impl<S: Scalar> Similarity for LowRank<'_, S> {

@@ -173,19 +173,21 @@ pub trait Sketch: Send + Sync {
     /// M = TᵀCT, n×n, if this is C·T of the same plan.
     fn plan_mass(&self, plan: &Plan) -> Matrix<'static> {
         let n = plan.prototypes();
-        let partial: Vec<Vec<f64>> = blocks(plan.len())
-            .map(|rows| {
-                let mut product = vec![0.0; rows.len() * n];
-                self.product_rows(rows.clone(), &mut product);
-                let mut mass = vec![0.0; n * n];
-                for (i, row) in rows.zip(product.chunks_exact(n)) {
-                    scatter_row(&mut mass, plan.row(i), row);
-                }
-                mass
-            })
-            .collect();
-        Matrix::new(sum_in_order(partial), n, n).expect("n×n by construction")
+        let mass = sum_in_order(blocks(plan.len()).map(|rows| plan_mass_of_block(self, plan, rows)).collect());
+        Matrix::new(mass, n, n).expect("n×n by construction")
     }
+}
+
+/// What a block of rows adds to M = TᵀCT: Σ T\[i,·\]ᵀ·(C·T)\[i,·\].
+fn plan_mass_of_block<K: Sketch + ?Sized>(sketch: &K, plan: &Plan, rows: Range<usize>) -> Vec<f64> {
+    let n = plan.prototypes();
+    let mut product = vec![0.0; rows.len() * n];
+    sketch.product_rows(rows.clone(), &mut product);
+    let mut mass = vec![0.0; n * n];
+    for (i, row) in rows.zip(product.chunks_exact(n)) {
+        scatter_row(&mut mass, plan.row(i), row);
+    }
+    mass
 }
 
 /// Adds the outer product of a plan row and `row` to an n×n matrix.

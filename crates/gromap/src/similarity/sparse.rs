@@ -287,12 +287,8 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
     }
 
     fn constant(&self, loss: Loss, weights: &[f64]) -> Option<f64> {
-        let of_row = |i: usize| {
-            let (columns, values) = self.rows.row(i);
-            let sum: f64 = columns.iter().zip(values).map(|(&j, v)| loss.f1(v.to_f64()) * weights[j as usize]).sum();
-            weights[i] * sum
-        };
-        let partial: Vec<f64> = blocks(self.len()).map(|rows| rows.map(of_row).sum()).collect();
+        let of_block = |rows| constant_of_block(&self.rows, loss, weights, rows);
+        let partial: Vec<f64> = blocks(self.len()).map(of_block).collect();
         Some(partial.into_iter().sum())
     }
 
@@ -326,6 +322,16 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
         });
         product
     }
+}
+
+/// What a block of rows adds to Σ f1(C\[i,j\])·h_i·h_j.
+fn constant_of_block<S: Scalar>(matrix: &Rows<'_, S>, loss: Loss, weights: &[f64], rows: Range<usize>) -> f64 {
+    let of_row = |i: usize| {
+        let (columns, values) = matrix.row(i);
+        let sum: f64 = columns.iter().zip(values).map(|(&j, v)| loss.f1(v.to_f64()) * weights[j as usize]).sum();
+        weights[i] * sum
+    };
+    rows.map(of_row).sum()
 }
 
 /// The plan itself, where a row of C·T is one look at each neighbour's label, or C·T.

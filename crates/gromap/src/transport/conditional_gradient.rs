@@ -9,6 +9,8 @@
 //! product of C with a hard plan; once directions differ little from round to round, only with what
 //! changed.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::{PlanStep, PlanSummary, Products, TransportProblem, TransportState, inner, quadratic_form};
@@ -45,18 +47,32 @@ impl<'s> Direction<'s> {
     }
 }
 
-/// What one pass over the gradient gathers in a block of rows.
-struct Pass {
+/// The hard plan D that minimises the linearised objective, for a block of rows or for all of them, and what the line
+/// search needs to know of it.
+struct LinearMinimum {
+    /// The label of every row of D.
     labels: Vec<u32>,
-    /// DᵀC T and TᵀC D, n×n each.
+    /// DᵀC T + TᵀC D, n×n.
     cross: Vec<f64>,
     /// ⟨feature costs, D⟩.
     linear: f64,
 }
 
+impl LinearMinimum {
+    /// Puts blocks together, in their order: labels one after the other, the rest summed.
+    fn merge(parts: Vec<Self>) -> Self {
+        let linear = parts.iter().map(|part| part.linear).sum();
+        let labels = parts.iter().flat_map(|part| part.labels.iter().copied()).collect();
+        let cross = sum_in_order(parts.into_iter().map(|part| part.cross).collect());
+        Self { labels, cross, linear }
+    }
+}
+
 impl<'s> PlanStep<'s> for ConditionalGradient<'s> {
     fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState<'s>) -> bool {
-        let (labels, cross, linear) = descent_direction(problem, state);
+        let n = problem.prototypes();
+        let LinearMinimum { labels, cross, linear } = linear_minimum(problem, state);
+        let cross = Matrix::new(cross, n, n).expect("n×n by construction");
         let mut direction = match self.last.take() {
             Some(last) => last.turned(&labels),
             None => Direction::new(state.products.similarity, state.plan.relabelled(&labels)),
@@ -82,33 +98,34 @@ impl<'s> PlanStep<'s> for ConditionalGradient<'s> {
     }
 }
 
-/// The labels that the gradient points at, DᵀCT + TᵀCD, and ⟨feature costs, D⟩.
-fn descent_direction(problem: &TransportProblem<'_>, state: &TransportState<'_>) -> (Vec<u32>, Matrix<'static>, f64) {
-    let n = problem.prototypes();
-    let weights = state.plan.sample_weights();
-    let passes: Vec<Pass> = blocks(state.plan.len())
-        .map(|rows| {
-            let block = problem.gradient_rows(state, rows.clone());
-            let labels: Vec<u32> = block.gradient.chunks_exact(n).map(argmin).collect();
-            let mut cross = vec![0.0; n * n];
-            let mut linear = 0.0;
-            for (at, i) in rows.enumerate() {
-                let (k, range) = (labels[at] as usize, at * n..(at + 1) * n);
-                for (l, value) in block.products.direct[range.clone()].iter().enumerate() {
-                    cross[k * n + l] += weights[i] * value;
-                }
-                for (l, value) in block.products.transposed()[range].iter().enumerate() {
-                    cross[l * n + k] += weights[i] * value;
-                }
-                linear += block.linear.get(at * n + k).map_or(0.0, |cost| weights[i] * cost);
-            }
-            Pass { labels, cross, linear }
-        })
-        .collect();
-    let linear = passes.iter().map(|pass| pass.linear).sum();
-    let labels = passes.iter().flat_map(|pass| pass.labels.iter().copied()).collect();
-    let cross = sum_in_order(passes.into_iter().map(|pass| pass.cross).collect());
-    (labels, Matrix::new(cross, n, n).expect("n×n by construction"), linear)
+/// D: the argmin of the gradient in every row.
+fn linear_minimum(problem: &TransportProblem<'_>, state: &TransportState<'_>) -> LinearMinimum {
+    let of_block = |rows| linear_minimum_of_block(problem, state, rows);
+    LinearMinimum::merge(blocks(state.plan.len()).map(of_block).collect())
+}
+
+/// The rows of D in a block, and what they add to the sums.
+fn linear_minimum_of_block(
+    problem: &TransportProblem<'_>,
+    state: &TransportState<'_>,
+    rows: Range<usize>,
+) -> LinearMinimum {
+    let (n, weights) = (problem.prototypes(), state.plan.sample_weights());
+    let block = problem.gradient_rows(state, rows.clone());
+    let labels: Vec<u32> = block.gradient.chunks_exact(n).map(argmin).collect();
+    let mut cross = vec![0.0; n * n];
+    let mut linear = 0.0;
+    for (at, i) in rows.enumerate() {
+        let (k, range) = (labels[at] as usize, at * n..(at + 1) * n);
+        for (l, value) in block.products.direct[range.clone()].iter().enumerate() {
+            cross[k * n + l] += weights[i] * value;
+        }
+        for (l, value) in block.products.transposed()[range].iter().enumerate() {
+            cross[l * n + k] += weights[i] * value;
+        }
+        linear += block.linear.get(at * n + k).map_or(0.0, |cost| weights[i] * cost);
+    }
+    LinearMinimum { labels, cross, linear }
 }
 
 /// The first of the smallest.

@@ -23,11 +23,12 @@ use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
 
 use crate::features::FeatureCost;
 use crate::loss::Loss;
 use crate::numeric::Matrix;
-use crate::numeric::blocks::{blocks, sum_in_order};
+use crate::numeric::blocks::blocks;
 use crate::plan::{Plan, PlanRow};
 use crate::similarity::{Side, Similarity, Sketch};
 
@@ -289,19 +290,20 @@ impl<'s> TransportState<'s> {
     }
 }
 
+/// (1−α)·Σ ‖x_i − f_k‖²·T\[i,k\], or 0 without features.
 pub(crate) fn linear_cost(problem: &TransportProblem<'_>, plan: &Plan) -> f64 {
-    use rayon::prelude::*;
     let Some(features) = &problem.features else { return 0.0 };
+    let partial: Vec<f64> = blocks(plan.len()).map(|rows| linear_cost_of_block(features, plan, rows)).collect();
+    partial.into_iter().sum()
+}
+
+/// What a block of rows adds to ⟨feature costs, T⟩.
+fn linear_cost_of_block(features: &FeatureCost<'_>, plan: &Plan, rows: Range<usize>) -> f64 {
     let n = plan.prototypes();
-    let partial: Vec<Vec<f64>> = blocks(plan.len())
-        .map(|rows| {
-            let mut costs = vec![0.0; rows.len() * n];
-            features.rows(rows.clone(), &mut costs);
-            let of_row = |(i, costs): (usize, &[f64])| plan.row(i).iter().map(|(k, m)| m * costs[k]).sum::<f64>();
-            vec![rows.zip(costs.chunks_exact(n)).map(of_row).sum()]
-        })
-        .collect();
-    sum_in_order(partial)[0]
+    let mut costs = vec![0.0; rows.len() * n];
+    features.rows(rows.clone(), &mut costs);
+    let of_row = |(i, costs): (usize, &[f64])| plan.row(i).iter().map(|(k, m)| m * costs[k]).sum::<f64>();
+    rows.zip(costs.chunks_exact(n)).map(of_row).sum()
 }
 
 /// One step from a plan to a better one, on a similarity that lives for `'s`.

@@ -3,6 +3,8 @@
 //! Centring keeps ‖x‖² + ‖c‖² − 2·⟨x, c⟩ from losing distances that are small beside the samples, and
 //! coordinates of at most one keep it from overflowing.
 
+use std::ops::Range;
+
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
@@ -29,11 +31,8 @@ impl Points {
     pub(super) fn new<S: Scalar>(samples: &Matrix<'_, S>, weights: &[f64]) -> Self {
         let features = samples.columns();
         let centre = weighted_mean(samples, weights);
-        let far = |i: usize| {
-            let distances = samples.row(i).iter().zip(&centre).map(|(x, c)| (x.to_f64() - c).abs());
-            distances.fold(0.0, f64::max)
-        };
-        let largest = blocks(samples.rows()).map(|rows| rows.map(far).fold(0.0, f64::max)).reduce(|| 0.0, f64::max);
+        let of_block = |rows| largest_offset_of_block(samples, &centre, rows);
+        let largest = blocks(samples.rows()).map(of_block).reduce(|| 0.0, f64::max);
         // A power of two scales exactly; a spread too small for one counts as none.
         let scale = if largest > f64::MIN_POSITIVE { (-largest.log2().ceil()).exp2() } else { 0.0 };
         let mut values = vec![0.0; samples.values().len()];
@@ -68,32 +67,12 @@ impl Points {
 
     /// The nearest centre of every sample, the first of equals: the least of ‖c‖² − 2·⟨x, c⟩.
     pub(super) fn nearest(&self, centres: &[f32]) -> Vec<u32> {
-        let p = self.features;
-        let norms: Vec<f32> = centres.chunks_exact(p).map(squared_norm).collect();
+        let centres = Centres::new(centres, self.features);
         let mut labels = vec![0; self.len()];
-        let pieces = labels.par_chunks_mut(SAMPLES).zip(self.values.par_chunks(SAMPLES * p));
-        pieces.for_each_init(
+        let blocks = labels.par_chunks_mut(SAMPLES).zip(self.values.par_chunks(SAMPLES * self.features));
+        blocks.for_each_init(
             || vec![0.0; SAMPLES * CENTRES],
-            |tile, (labels, samples)| {
-                let mut least = [f32::INFINITY; SAMPLES];
-                for (at, (centres, norms)) in centres.chunks(CENTRES * p).zip(norms.chunks(CENTRES)).enumerate() {
-                    crate::interrupt::look();
-                    let tile = &mut tile[..labels.len() * norms.len()];
-                    products(samples, centres, p, -2.0, tile);
-                    let mut rows = tile.chunks_exact(norms.len()).zip(labels.iter_mut().zip(&mut least));
-                    vectorized(
-                        #[inline(always)]
-                        || {
-                            for (row, (label, least)) in rows.by_ref() {
-                                let (value, place) = least_of(row, norms);
-                                if value < *least {
-                                    (*least, *label) = (value, (at * CENTRES) as u32 + place);
-                                }
-                            }
-                        },
-                    );
-                }
-            },
+            |tile, (labels, samples)| nearest_of_block(&centres, samples, tile, labels),
         );
         labels
     }
@@ -110,24 +89,77 @@ impl Points {
     }
 }
 
+/// Centres with their norms, which all samples are compared with.
+struct Centres<'a> {
+    features: usize,
+    values: &'a [f32],
+    /// ‖c‖².
+    norms: Vec<f32>,
+}
+
+impl<'a> Centres<'a> {
+    fn new(values: &'a [f32], features: usize) -> Self {
+        Self { features, values, norms: values.chunks_exact(features).map(squared_norm).collect() }
+    }
+}
+
+/// Writes the nearest centre of each of at most [`SAMPLES`] samples; `tile` is room to work in.
+fn nearest_of_block(centres: &Centres<'_>, samples: &[f32], tile: &mut [f32], labels: &mut [u32]) {
+    let p = centres.features;
+    let mut least = [f32::INFINITY; SAMPLES];
+    let tiles = centres.values.chunks(CENTRES * p).zip(centres.norms.chunks(CENTRES));
+    for (at, (centres, norms)) in tiles.enumerate() {
+        crate::interrupt::look();
+        let tile = &mut tile[..labels.len() * norms.len()];
+        products(samples, centres, p, -2.0, tile);
+        let mut rows = tile.chunks_exact(norms.len()).zip(labels.iter_mut().zip(&mut least));
+        vectorized(
+            #[inline(always)]
+            || {
+                for (row, (label, least)) in rows.by_ref() {
+                    let (value, place) = least_of(row, norms);
+                    if value < *least {
+                        (*least, *label) = (value, (at * CENTRES) as u32 + place);
+                    }
+                }
+            },
+        );
+    }
+}
+
+/// How far a block of samples is from the centre in any coordinate, at most.
+fn largest_offset_of_block<S: Scalar>(samples: &Matrix<'_, S>, centre: &[f64], rows: Range<usize>) -> f64 {
+    let of_row = |i: usize| {
+        let offsets = samples.row(i).iter().zip(centre).map(|(x, c)| (x.to_f64() - c).abs());
+        offsets.fold(0.0, f64::max)
+    };
+    rows.map(of_row).fold(0.0, f64::max)
+}
+
 /// Σ w·x / Σ w
 fn weighted_mean<S: Scalar>(samples: &Matrix<'_, S>, weights: &[f64]) -> Vec<f64> {
     // Scaling by the largest first keeps sums of huge weights finite.
     let largest = weights.iter().copied().fold(0.0, f64::max);
-    let partial = blocks(samples.rows())
-        .map(|rows| {
-            let mut sums = vec![0.0; samples.columns() + 1];
-            for i in rows {
-                let weight = weights[i] / largest;
-                let row = samples.row(i).iter().map(|x| x.to_f64()).chain([1.0]);
-                sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += weight * x);
-            }
-            sums
-        })
-        .collect();
-    let mut sums = sum_in_order(partial);
+    let of_block = |rows| weighted_sums_of_block(samples, weights, largest, rows);
+    let mut sums = sum_in_order(blocks(samples.rows()).map(of_block).collect());
     let total = sums.pop().unwrap_or(1.0);
     sums.into_iter().map(|sum| sum / total).collect()
+}
+
+/// Σ w·x of a block of samples, and Σ w behind it; `largest` is what weights are divided by.
+fn weighted_sums_of_block<S: Scalar>(
+    samples: &Matrix<'_, S>,
+    weights: &[f64],
+    largest: f64,
+    rows: Range<usize>,
+) -> Vec<f64> {
+    let mut sums = vec![0.0; samples.columns() + 1];
+    for i in rows {
+        let weight = weights[i] / largest;
+        let row = samples.row(i).iter().map(|x| x.to_f64()).chain([1.0]);
+        sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += weight * x);
+    }
+    sums
 }
 
 /// out = factor·a·bᵀ, both with `p` numbers a row.

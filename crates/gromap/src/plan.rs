@@ -30,12 +30,12 @@ const ROW_SUM_TOLERANCE: f64 = 1e-6;
 pub struct Plan {
     sample_weights: SampleWeights,
     prototypes: usize,
-    rows: Rows,
+    rows: PlanEntries,
 }
 
 /// The entries of a plan, as they are stored.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Rows {
+pub(crate) enum PlanEntries {
     /// One prototype a sample.
     Hard(Vec<u32>),
     /// Sample i holds `lengths[i]` entries from `starts[i]` on; a row may shrink in place.
@@ -112,7 +112,7 @@ impl Plan {
         if let Some(&label) = labels.iter().find(|&&l| l as usize >= prototypes) {
             return Err(Error::parameter("label", f64::from(label), format!("less than {prototypes}")));
         }
-        Ok(Self { sample_weights: weights, prototypes, rows: Rows::Hard(labels) })
+        Ok(Self { sample_weights: weights, prototypes, rows: PlanEntries::Hard(labels) })
     }
 
     /// Takes an N×n matrix of mass; rows must sum to the sample weights (to 1e-6) and are rescaled
@@ -121,7 +121,7 @@ impl Plan {
         check_prototypes(values.columns(), weights.len())?;
         Error::check_len("rows of the plan", weights.len(), values.rows())?;
         values.check_finite("plan")?;
-        let mut rows = RowsBuilder::new(weights.len());
+        let mut rows = EntriesBuilder::new(weights.len());
         for (i, &weight) in weights.iter().enumerate() {
             let row = values.row(i);
             if let Some(column) = row.iter().position(|&m| m < 0.0) {
@@ -142,7 +142,7 @@ impl Plan {
         check_prototypes(prototypes, weights.len())?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut row = vec![0.0; prototypes];
-        let mut rows = RowsBuilder::new(weights.len());
+        let mut rows = EntriesBuilder::new(weights.len());
         for &weight in weights.iter() {
             row.fill_with(|| rng.random::<f64>());
             rows.push(row.iter().copied().enumerate(), weight);
@@ -158,7 +158,7 @@ impl Plan {
         let mut labels: Vec<u32> =
             (0..weights.len() as u32).map(|i| if i < n { i } else { rng.random_range(0..n) }).collect();
         shuffle(&mut labels, &mut rng);
-        Ok(Self { sample_weights: weights, prototypes, rows: Rows::Hard(labels) })
+        Ok(Self { sample_weights: weights, prototypes, rows: PlanEntries::Hard(labels) })
     }
 
     /// Rows proportional to `entries(i)`, whatever their sums.
@@ -166,7 +166,7 @@ impl Plan {
     where
         I: Iterator<Item = (usize, f64)>,
     {
-        let mut rows = RowsBuilder::new(weights.len());
+        let mut rows = EntriesBuilder::new(weights.len());
         for (i, &weight) in weights.iter().enumerate() {
             rows.push(entries(i), weight);
         }
@@ -193,11 +193,11 @@ impl Plan {
     #[inline]
     pub fn row(&self, i: usize) -> PlanRow<'_> {
         match &self.rows {
-            Rows::Hard(labels) => PlanRow {
+            PlanEntries::Hard(labels) => PlanRow {
                 prototypes: std::slice::from_ref(&labels[i]),
                 mass: std::slice::from_ref(&self.sample_weights[i]),
             },
-            Rows::Soft { starts, lengths, prototypes, mass } => {
+            PlanEntries::Soft { starts, lengths, prototypes, mass } => {
                 let range = starts[i]..starts[i] + lengths[i] as usize;
                 PlanRow { prototypes: &prototypes[range.clone()], mass: &mass[range] }
             }
@@ -207,8 +207,8 @@ impl Plan {
     /// The label of every sample when every row has a single entry.
     pub fn hard_labels(&self) -> Option<&[u32]> {
         match &self.rows {
-            Rows::Hard(labels) => Some(labels),
-            Rows::Soft { .. } => None,
+            PlanEntries::Hard(labels) => Some(labels),
+            PlanEntries::Soft { .. } => None,
         }
     }
 
@@ -237,8 +237,8 @@ impl Plan {
     /// Share of the sample mass that lies in rows with a single entry.
     pub fn hardness(&self) -> f64 {
         match &self.rows {
-            Rows::Hard(_) => 1.0,
-            Rows::Soft { lengths, .. } => {
+            PlanEntries::Hard(_) => 1.0,
+            PlanEntries::Soft { lengths, .. } => {
                 let soft: f64 = (0..self.len()).filter(|&i| lengths[i] > 1).map(|i| self.sample_weights[i]).sum();
                 1.0 - soft
             }
@@ -248,8 +248,8 @@ impl Plan {
     /// Number of entries.
     pub fn entries(&self) -> usize {
         match &self.rows {
-            Rows::Hard(labels) => labels.len(),
-            Rows::Soft { lengths, .. } => lengths.iter().map(|&l| l as usize).sum(),
+            PlanEntries::Hard(labels) => labels.len(),
+            PlanEntries::Soft { lengths, .. } => lengths.iter().map(|&l| l as usize).sum(),
         }
     }
 
@@ -277,12 +277,12 @@ impl Plan {
     /// (1−γ)·self + γ·D, where D is the hard plan with these labels.
     pub(crate) fn blend(&mut self, gamma: f64, labels: &[u32]) {
         if gamma >= 1.0 {
-            self.rows = Rows::Hard(labels.to_vec());
+            self.rows = PlanEntries::Hard(labels.to_vec());
             return;
         }
         self.make_room(labels);
         let weights = &self.sample_weights;
-        if let Rows::Soft { starts, lengths, prototypes, mass } = &mut self.rows {
+        if let PlanEntries::Soft { starts, lengths, prototypes, mass } = &mut self.rows {
             for (i, &label) in labels.iter().enumerate() {
                 let range = starts[i]..starts[i] + lengths[i] as usize;
                 let (row, names) = (&mut mass[range.clone()], &prototypes[range]);
@@ -299,7 +299,7 @@ impl Plan {
 
     /// Gives every row an entry, if only an empty one, for its label; hard rows become soft.
     fn make_room(&mut self, labels: &[u32]) {
-        let has_room = matches!(self.rows, Rows::Soft { .. })
+        let has_room = matches!(self.rows, PlanEntries::Soft { .. })
             && labels.iter().enumerate().all(|(i, label)| self.row(i).prototypes.contains(label));
         if has_room {
             return;
@@ -317,15 +317,15 @@ impl Plan {
             }
             lengths.push((prototypes.len() - starts[i]) as u32);
         }
-        self.rows = Rows::Soft { starts, lengths, prototypes, mass };
+        self.rows = PlanEntries::Soft { starts, lengths, prototypes, mass };
     }
 
     /// Gives all of sample i to one prototype.
     #[inline]
     pub(crate) fn assign(&mut self, i: usize, prototype: u32) {
         match &mut self.rows {
-            Rows::Hard(labels) => labels[i] = prototype,
-            Rows::Soft { starts, lengths, prototypes, mass } => {
+            PlanEntries::Hard(labels) => labels[i] = prototype,
+            PlanEntries::Soft { starts, lengths, prototypes, mass } => {
                 prototypes[starts[i]] = prototype;
                 mass[starts[i]] = self.sample_weights[i];
                 lengths[i] = 1;
@@ -335,7 +335,7 @@ impl Plan {
 
     /// The hard plan with these labels on the same samples.
     pub(crate) fn relabelled(&self, labels: &[u32]) -> Self {
-        let rows = Rows::Hard(labels.to_vec());
+        let rows = PlanEntries::Hard(labels.to_vec());
         Self { sample_weights: self.sample_weights.clone(), prototypes: self.prototypes, rows }
     }
 
@@ -346,18 +346,18 @@ impl Plan {
         let mut plan = self.clone();
         plan.prototypes = kept.len();
         match &mut plan.rows {
-            Rows::Hard(labels) => labels.iter_mut().for_each(|label| *label = names[*label as usize]),
-            Rows::Soft { prototypes, .. } => prototypes.iter_mut().for_each(|k| *k = names[*k as usize]),
+            PlanEntries::Hard(labels) => labels.iter_mut().for_each(|label| *label = names[*label as usize]),
+            PlanEntries::Soft { prototypes, .. } => prototypes.iter_mut().for_each(|k| *k = names[*k as usize]),
         }
         plan
     }
 
     /// Forgets the room that soft rows no longer use.
     pub(crate) fn compact(&mut self) {
-        if let Rows::Soft { lengths, .. } = &self.rows
+        if let PlanEntries::Soft { lengths, .. } = &self.rows
             && lengths.iter().all(|&l| l == 1)
         {
-            self.rows = Rows::Hard((0..self.len()).map(|i| self.row(i).prototypes[0]).collect());
+            self.rows = PlanEntries::Hard((0..self.len()).map(|i| self.row(i).prototypes[0]).collect());
         }
     }
 }
@@ -384,14 +384,14 @@ fn rescale(row: &mut [f64], weight: f64) {
 }
 
 /// Collects rows, rescaling each to its sample's weight.
-struct RowsBuilder {
+struct EntriesBuilder {
     starts: Vec<usize>,
     lengths: Vec<u32>,
     prototypes: Vec<u32>,
     mass: Vec<f64>,
 }
 
-impl RowsBuilder {
+impl EntriesBuilder {
     fn new(samples: usize) -> Self {
         Self {
             starts: Vec::with_capacity(samples),
@@ -417,12 +417,12 @@ impl RowsBuilder {
         self.lengths.push((self.prototypes.len() - start) as u32);
     }
 
-    fn finish(self) -> Rows {
+    fn finish(self) -> PlanEntries {
         if self.prototypes.len() == self.starts.len() {
-            return Rows::Hard(self.prototypes);
+            return PlanEntries::Hard(self.prototypes);
         }
         let Self { starts, lengths, prototypes, mass } = self;
-        Rows::Soft { starts, lengths, prototypes, mass }
+        PlanEntries::Soft { starts, lengths, prototypes, mass }
     }
 }
 

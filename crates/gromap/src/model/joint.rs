@@ -156,8 +156,8 @@ impl<'a> Joint<'a> {
     pub(crate) fn row_step(&self, place: &Place) -> RowStep {
         let problem = self.problem(&place.target, None, self.shares.0);
         RowStep {
-            pull: problem.both_pulls(),
-            pressure: problem.pressure(&place.summary.weights),
+            pull: problem.symmetric_attraction(),
+            pressure: problem.repulsion_gradient(&place.summary.weights),
             features: place.features.clone().map(|features| (features, self.shares.1)),
         }
     }

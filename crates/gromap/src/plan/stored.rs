@@ -1,19 +1,19 @@
 //! A plan taken apart for a file, and put together again with every promise checked: labels that name prototypes, rows
 //! that carry their sample's weight. Nothing is rescaled, so what comes back is what went in, bit for bit.
 
-use super::{Plan, ROW_SUM_TOLERANCE, Rows, check_prototypes};
+use super::{Plan, PlanEntries, ROW_SUM_TOLERANCE, check_prototypes};
 use crate::error::{Error, Result};
 use crate::weights::SampleWeights;
 
 impl Plan {
     /// The entries as they are stored.
-    pub(crate) fn stored(&self) -> &Rows {
+    pub(crate) fn stored(&self) -> &PlanEntries {
         &self.rows
     }
 
     /// A plan of entries stored before.
-    pub(crate) fn restored(rows: Rows, prototypes: usize, weights: SampleWeights) -> Result<Self> {
-        if let Rows::Hard(labels) = rows {
+    pub(crate) fn restored(rows: PlanEntries, prototypes: usize, weights: SampleWeights) -> Result<Self> {
+        if let PlanEntries::Hard(labels) = rows {
             return Self::from_labels(labels, prototypes, weights);
         }
         check_prototypes(prototypes, weights.len())?;
@@ -53,7 +53,7 @@ impl Plan {
     }
 }
 
-impl Rows {
+impl PlanEntries {
     /// Every row lies within the entries and holds at least one.
     fn check_layout(&self, samples: usize) -> Result<()> {
         let Self::Soft { starts, lengths, prototypes, mass } = self else { return Ok(()) };

@@ -24,15 +24,15 @@ const PIECE: usize = BLOCK / 8;
 /// Compressed rows: row i holds `columns[offsets[i]..offsets[i+1]]`, ascending.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sparse<'a, S: Scalar = f32> {
-    rows: Rows<'a, S>,
+    rows: CompressedRows<'a, S>,
     /// The transpose, only if it differs.
-    transposed: Option<Rows<'a, S>>,
+    transposed: Option<CompressedRows<'a, S>>,
     definiteness: Definiteness,
     bounds: Bounds,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Rows<'a, S: Scalar> {
+struct CompressedRows<'a, S: Scalar> {
     offsets: Cow<'a, [usize]>,
     columns: Cow<'a, [u32]>,
     values: Cow<'a, [S]>,
@@ -52,7 +52,7 @@ impl<'a, S: Scalar> Sparse<'a, S> {
         columns: impl Into<Cow<'a, [u32]>>,
         values: impl Into<Cow<'a, [S]>>,
     ) -> Result<Self> {
-        let rows = Rows { offsets: offsets.into(), columns: columns.into(), values: values.into() };
+        let rows = CompressedRows { offsets: offsets.into(), columns: columns.into(), values: values.into() };
         rows.check()?;
         let bounds = rows.bounds();
         let transposed = rows.transpose();
@@ -130,7 +130,7 @@ impl<'a, S: Scalar> Sparse<'a, S> {
         self.rows.row(i)
     }
 
-    fn side(&self, side: Side) -> &Rows<'a, S> {
+    fn side(&self, side: Side) -> &CompressedRows<'a, S> {
         match (side, &self.transposed) {
             (Side::Transposed, Some(transposed)) => transposed,
             _ => &self.rows,
@@ -176,7 +176,7 @@ impl<'a, S: Scalar> Sparse<'a, S> {
     }
 }
 
-impl<S: Scalar> Rows<'_, S> {
+impl<S: Scalar> CompressedRows<'_, S> {
     fn len(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -240,7 +240,7 @@ impl<S: Scalar> Rows<'_, S> {
     }
 
     /// Counting sort by column; rows come out ascending.
-    fn transpose(&self) -> Rows<'static, S> {
+    fn transpose(&self) -> CompressedRows<'static, S> {
         let samples = self.len();
         let mut offsets = vec![0; samples + 1];
         for &j in self.columns.iter() {
@@ -261,7 +261,7 @@ impl<S: Scalar> Rows<'_, S> {
                 *at += 1;
             }
         }
-        Rows { offsets: offsets.into(), columns: columns.into(), values: values.into() }
+        CompressedRows { offsets: offsets.into(), columns: columns.into(), values: values.into() }
     }
 }
 
@@ -325,7 +325,12 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
 }
 
 /// What a block of rows adds to Σ f1(C\[i,j\])·h_i·h_j.
-fn constant_of_block<S: Scalar>(matrix: &Rows<'_, S>, loss: Loss, weights: &[f64], rows: Range<usize>) -> f64 {
+fn constant_of_block<S: Scalar>(
+    matrix: &CompressedRows<'_, S>,
+    loss: Loss,
+    weights: &[f64],
+    rows: Range<usize>,
+) -> f64 {
     let of_row = |i: usize| {
         let (columns, values) = matrix.row(i);
         let sum: f64 = columns.iter().zip(values).map(|(&j, v)| loss.f1(v.to_f64()) * weights[j as usize]).sum();

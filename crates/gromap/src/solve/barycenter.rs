@@ -19,7 +19,7 @@ use crate::observe::{Observer, Round, StopReason, drive};
 use crate::plan::Plan;
 use crate::similarity::{Definiteness, Similarity};
 use crate::solve::{Settings, Solver, check_alpha};
-use crate::transport::vertex::{Descent, FeatureTerm, FreeSummary, FreeTarget};
+use crate::transport::vertex::{FeatureTerm, FreeSummary, FreeTarget, Sweeps};
 use crate::transport::{PlanSummary, Products, TransportProblem, TransportState};
 use crate::weights::SampleWeights;
 
@@ -308,7 +308,7 @@ impl<'f, 'a> Fit<'f, 'a> {
             });
         let mut criterion = FreeTarget::new(&self.summary(), s, features);
         let plan = &mut self.plans[s];
-        let moves = Descent::new(plan, products).sweep(&mut criterion, rng, |_, _| ());
+        let moves = Sweeps::new(plan, products).sweep(&mut criterion, rng, |_, _| ());
         if moves > 0 {
             self.summaries[s] = PlanSummary::new(plan, products);
             if let Some(samples) = &input.features {

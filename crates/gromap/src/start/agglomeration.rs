@@ -9,9 +9,10 @@
 //! ```
 //!
 //! For KL that is the mutual information that the merge loses; there ψ = m − m·log m + m·log q_x + m·log q_l, whose last
-//! parts add up to 2·μ·log q over groups with μ the row sums of M, so that only groups that both see cost a logarithm. Each step merges the pair that costs
-//! least among groups that see each other; afterwards only the terms l of the merged pair have
-//! changed in the costs of its neighbours. One run gives the partitions of every size.
+//! parts add up to 2·μ·log q over groups with μ the row sums of M, so that a logarithm is needed only for groups l that
+//! both x and y see, which means that M between them is not zero. Each step merges the pair that costs least among
+//! groups that see each other; afterwards only the terms l of the merged pair have changed in the costs of its
+//! neighbours. One run gives the partitions of every size.
 
 use rayon::prelude::*;
 
@@ -32,7 +33,7 @@ impl Dendrogram {
     /// Merges the groups of a summary, of which every one has weight, until `fewest` are left.
     pub(crate) fn new(summary: &PlanSummary, loss: Loss, fewest: usize) -> Self {
         let leaves = summary.weights.len();
-        let mut groups = Groups::new(summary, loss);
+        let mut groups = Agglomeration::new(summary, loss);
         let merges = (fewest.max(1)..leaves).map(|_| groups.merge_cheapest()).collect();
         Self { leaves, merges }
     }
@@ -63,7 +64,7 @@ impl Dendrogram {
 
 /// What merging any two groups that see each other would cost: (cost, one, other), one < other.
 pub(super) fn merge_costs(summary: &PlanSummary, loss: Loss) -> Vec<(f64, u32, u32)> {
-    let groups = Groups::new(summary, loss);
+    let groups = Agglomeration::new(summary, loss);
     let edges = groups.edges.iter().enumerate().flat_map(|(x, row)| row.iter().map(move |edge| (x as u32, edge)));
     edges.filter(|(x, edge)| *x < edge.to).map(|(x, edge)| (edge.cost, x, edge.to)).collect()
 }
@@ -80,7 +81,8 @@ struct Edge {
     cost: f64,
 }
 
-struct Groups {
+/// Groups on the way to be merged: M between them, and what each merge would cost.
+struct Agglomeration {
     loss: Loss,
     weights: Vec<f64>,
     /// Row sums of M.
@@ -112,7 +114,7 @@ fn group_term(loss: Loss, margin: f64, weight: f64) -> f64 {
     if loss == Loss::Kl && margin > 0.0 { 2.0 * margin * ln(weight) } else { 0.0 }
 }
 
-impl Groups {
+impl Agglomeration {
     fn new(summary: &PlanSummary, loss: Loss) -> Self {
         let (q, n) = (&summary.weights, summary.weights.len());
         let mass = |x: usize, y: usize| 0.5 * (summary.mass[(x, y)] + summary.mass[(y, x)]);

@@ -10,7 +10,7 @@
 //!
 //! A map of neighbours tries more partitions of the same groups before it begins (`model/coarse.rs`).
 //!
-//! Without samples (a given similarity) the eigenvectors of the similarity stand for them.
+//! Without samples (a given similarity) k-means runs on the leading eigenvectors of the similarity.
 
 mod agglomeration;
 mod search;
@@ -55,8 +55,8 @@ const SAMPLES_PER_GROUP: usize = 5;
 const MOST_GROUPS: usize = 6000;
 /// Rounds of k-means: groups need not be exact.
 pub(crate) const ROUNDS: usize = 20;
-/// Eigenvectors that stand for samples, at most, and samples for each of them: as many as samples would tell every
-/// sample from all others.
+/// Where there are no samples, k-means runs on the leading eigenvectors of the similarity: at most this many, and, for
+/// small groups, one for this many samples. With as many eigenvectors as samples, all samples would be equally far apart.
 const MOST_EIGENVECTORS: usize = 50;
 const SAMPLES_PER_EIGENVECTOR: usize = 8;
 
@@ -158,7 +158,7 @@ impl Ground<'_> {
     }
 
     /// Small groups of samples that are close: a few for every prototype.
-    pub(crate) fn groups(&self, prototypes: usize, seed: u64) -> Result<Groups> {
+    pub(crate) fn groups(&self, prototypes: usize, seed: u64) -> Result<SampleGroups> {
         let samples = self.weights.len();
         let groups = most_groups(samples, prototypes);
         let labels = if groups == samples {
@@ -169,18 +169,18 @@ impl Ground<'_> {
         let (labels, groups) = without_gaps(&labels, self.weights);
         let plan = Plan::from_labels(labels.clone(), groups, self.weights.clone())?;
         let summary = PlanSummary::new(&plan, &Products::new(self.similarity, &plan));
-        Ok(Groups { labels, summary })
+        Ok(SampleGroups { labels, summary })
     }
 }
 
 /// Samples in groups.
-pub(crate) struct Groups {
+pub(crate) struct SampleGroups {
     /// The group of every sample.
     labels: Vec<u32>,
     pub(crate) summary: PlanSummary,
 }
 
-impl Groups {
+impl SampleGroups {
     /// Labels of the groups: those merged that lose least, as far as such a partition is found.
     pub(crate) fn merged(&self, loss: Loss, clusters: usize, seed: u64) -> Result<Vec<u32>> {
         let groups = self.summary.weights.len();

@@ -17,7 +17,7 @@ use crate::loss::Loss;
 use crate::numeric::Matrix;
 use crate::plan::Plan;
 use crate::similarity::{Similarity, Sparse};
-use crate::transport::vertex::{Descent, FreeSummary, FreeTarget};
+use crate::transport::vertex::{FreeSummary, FreeTarget, Sweeps};
 use crate::transport::{PlanSummary, Products};
 use crate::weights::SampleWeights;
 
@@ -33,27 +33,27 @@ const LEAST_GAIN: f64 = 1e-9;
 /// The n clusters of the groups of a summary that cost least, as far as they are found.
 pub(super) fn partition(summary: &PlanSummary, loss: Loss, clusters: usize, seed: u64) -> Result<Vec<u32>> {
     let dendrogram = Dendrogram::new(summary, loss, clusters);
-    let fine = Groups::new(summary, loss)?;
+    let fine = GroupSearch::new(summary, loss)?;
     let coarse_size = GROUPS_PER_CLUSTER * clusters;
     if coarse_size >= summary.weights.len() {
         return fine.search(dendrogram.cut(clusters), clusters, seed);
     }
     let cut = dendrogram.cut(coarse_size);
-    let coarse = Groups::new(&fine.summary_of(&cut, coarse_size)?, loss)?;
+    let coarse = GroupSearch::new(&fine.summary_of(&cut, coarse_size)?, loss)?;
     let greedy = Dendrogram::new(&coarse.summary, loss, clusters).cut(clusters);
     let found = coarse.search(greedy, clusters, seed)?;
     fine.search(cut.iter().map(|&group| found[group as usize]).collect(), clusters, seed)
 }
 
-/// Groups as samples of their own.
-struct Groups {
+/// The search for a partition of groups, which are samples of their own here.
+struct GroupSearch {
     loss: Loss,
     summary: PlanSummary,
     similarity: Sparse<'static, f64>,
     weights: SampleWeights,
 }
 
-impl Groups {
+impl GroupSearch {
     fn new(summary: &PlanSummary, loss: Loss) -> Result<Self> {
         let (similarity, weights) = similarity_of_groups(summary)?;
         Ok(Self { loss, summary: summary.clone(), similarity, weights })
@@ -74,7 +74,7 @@ impl Groups {
 
     fn descend(&self, labels: &[u32], clusters: usize, seed: u64) -> Result<Vec<u32>> {
         let plan = self.plan(labels, clusters)?;
-        Ok(settle(&self.similarity, plan, self.loss, SWEEPS, seed).labels())
+        Ok(vertex_descent(&self.similarity, plan, self.loss, SWEEPS, seed).labels())
     }
 
     /// Descends from `labels`, and then by trials of merging and splitting.
@@ -163,7 +163,13 @@ fn free_summary(loss: Loss, summary: &PlanSummary, members: Vec<u32>) -> FreeSum
 }
 
 /// Vertex descent with a free target from a hard plan of a symmetric similarity.
-pub(super) fn settle(similarity: &dyn Similarity, mut plan: Plan, loss: Loss, sweeps: usize, seed: u64) -> Plan {
+pub(super) fn vertex_descent(
+    similarity: &dyn Similarity,
+    mut plan: Plan,
+    loss: Loss,
+    sweeps: usize,
+    seed: u64,
+) -> Plan {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut products = Products::new(similarity, &plan);
     for _ in 0..sweeps {
@@ -171,7 +177,7 @@ pub(super) fn settle(similarity: &dyn Similarity, mut plan: Plan, loss: Loss, sw
         let mut members = vec![0; summary.weights.len()];
         plan.labels().iter().for_each(|&k| members[k as usize] += 1);
         let mut criterion = FreeTarget::new(&free_summary(loss, &summary, members), 0, None);
-        if Descent::new(&mut plan, &mut products).sweep(&mut criterion, &mut rng, |_, _| ()) == 0 {
+        if Sweeps::new(&mut plan, &mut products).sweep(&mut criterion, &mut rng, |_, _| ()) == 0 {
             break;
         }
     }

@@ -82,16 +82,16 @@ impl<'s> PlanStep<'s> for ConditionalGradient<'s> {
             direction.products.direct.numbers_mut();
         }
         let vertex = PlanSummary::new(&direction.plan, &direction.products);
-        let (slope, curvature) = along(problem, state, &vertex, &cross, linear);
-        let gamma = best_step(slope, curvature);
-        // A step this small is rounding, or leans on the barrier of a zero in the target.
+        let (derivative, curvature) = along(problem, state, &vertex, &cross, linear);
+        let gamma = best_step(derivative, curvature);
+        // A step this small is rounding, or stopped by a zero in the target, where the logarithm of the loss is infinite.
         let moves = gamma > f64::EPSILON;
         if moves {
             state.plan.blend(gamma, &labels);
             state.products.blend(gamma, &direction.products);
             blend_summary(&mut state.summary, gamma, &vertex, &cross);
             state.linear += gamma * (linear - state.linear);
-            state.settle(problem);
+            state.refresh(problem);
         }
         self.last = Some(direction);
         moves
@@ -139,7 +139,7 @@ fn argmin(row: &[f64]) -> u32 {
     at as u32
 }
 
-/// Slope and curvature of E(T + γ(D−T)) in γ.
+/// E(T + γ(D−T)) − E(T) = derivative·γ + curvature·γ², exactly.
 fn along(
     problem: &TransportProblem<'_>,
     state: &TransportState<'_>,
@@ -149,20 +149,20 @@ fn along(
 ) -> (f64, f64) {
     let q = &state.summary.weights;
     let toward: Vec<f64> = vertex.weights.iter().zip(q).map(|(d, t)| d - t).collect();
-    let crowding = quadratic_form(&toward, &problem.repulsion, q) + quadratic_form(q, &problem.repulsion, &toward);
-    let pull = inner(cross, &problem.attraction);
+    let repulsion = quadratic_form(&toward, &problem.repulsion, q) + quadratic_form(q, &problem.repulsion, &toward);
+    let attraction = inner(cross, &problem.attraction);
     let here = inner(&state.summary.mass, &problem.attraction);
     let there = inner(&vertex.mass, &problem.attraction);
-    let slope = crowding - (pull - 2.0 * here) + (linear - state.linear);
-    let curvature = quadratic_form(&toward, &problem.repulsion, &toward) - (there - pull + here);
-    (slope, curvature)
+    let derivative = repulsion - (attraction - 2.0 * here) + (linear - state.linear);
+    let curvature = quadratic_form(&toward, &problem.repulsion, &toward) - (there - attraction + here);
+    (derivative, curvature)
 }
 
-/// Minimiser on \[0, 1\] of slope·γ + curvature·γ².
-fn best_step(slope: f64, curvature: f64) -> f64 {
+/// Minimiser on \[0, 1\] of derivative·γ + curvature·γ².
+fn best_step(derivative: f64, curvature: f64) -> f64 {
     if curvature > 0.0 {
-        (-slope / (2.0 * curvature)).clamp(0.0, 1.0)
-    } else if slope + curvature < 0.0 {
+        (-derivative / (2.0 * curvature)).clamp(0.0, 1.0)
+    } else if derivative + curvature < 0.0 {
         1.0
     } else {
         0.0

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! E(T) = α·( Σ f1(C_X)·h·h + qᵀ f2(C̄) q − ⟨M, g(C̄)⟩ ) + (1−α)·Σ ‖x_i − f_k‖²·T[i,k]
+//!                constant       repulsion    attraction          features
 //! M = Tᵀ C_X T,  q = Tᵀ1
 //! ```
 //!
@@ -51,13 +52,13 @@ impl PlanSummary {
 /// A similarity, a target and a loss: everything but the plan.
 pub struct TransportProblem<'a> {
     pub(crate) similarity: &'a dyn Similarity,
-    /// α·f2(C̄).
+    /// α·f2(C̄): the repulsion is qᵀ f2 q.
     pub(crate) repulsion: Matrix<'static>,
-    /// α·g(C̄).
+    /// α·g(C̄): the attraction is ⟨M, g⟩.
     pub(crate) attraction: Matrix<'static>,
-    /// What (C T)[i, l] adds to the gradient, by rows l: α·g(C̄)ᵀ, and α·g(C̄) with it where one
-    /// product serves both sides.
-    pub(crate) pull: Matrix<'static>,
+    /// What (C T)[i, l] takes from the gradient, by rows l: α·g(C̄)ᵀ, and α·g(C̄) with it where C is
+    /// symmetric, so that one product serves both sides.
+    pub(crate) direct_attraction: Matrix<'static>,
     /// α·Σ f1·h·h, or 0 where it is not known.
     constant: f64,
     pub(crate) features: Option<FeatureCost<'a>>,
@@ -87,15 +88,15 @@ impl<'a> TransportProblem<'a> {
         let map =
             |f: &dyn Fn(f64) -> f64| Matrix::from_fn(target.rows(), target.columns(), |k, l| alpha * f(target[(k, l)]));
         let attraction = map(&|b| scale * loss.g(b));
-        let mut pull = attraction.transposed();
+        let mut direct_attraction = attraction.transposed();
         if similarity.is_symmetric() {
-            pull.values_mut().iter_mut().zip(attraction.values()).for_each(|(pull, g)| *pull += g);
+            direct_attraction.values_mut().iter_mut().zip(attraction.values()).for_each(|(direct, g)| *direct += g);
         }
         Self {
             similarity,
             repulsion: map(&|b| loss.f2(b)),
             attraction,
-            pull,
+            direct_attraction,
             constant: alpha * constant,
             features: None,
         }
@@ -131,7 +132,7 @@ impl<'a> TransportProblem<'a> {
             gradient.copy_from_slice(&linear);
         }
         for row in gradient.chunks_exact_mut(n) {
-            row.iter_mut().zip(&state.pressure).for_each(|(g, p)| *g += p);
+            row.iter_mut().zip(&state.repulsion_gradient).for_each(|(g, r)| *g += r);
         }
         let mut subtract = |product: &[f64], attraction: MatRef<'_, f64>| {
             matmul(
@@ -144,21 +145,22 @@ impl<'a> TransportProblem<'a> {
             );
         };
         // Σ_l (C T)[i,l]·g[k,l] + Σ_l (Cᵀ T)[i,l]·g[l,k]
-        subtract(&products.direct, self.pull.as_faer());
+        subtract(&products.direct, self.direct_attraction.as_faer());
         if let Some(transposed) = &products.other {
             subtract(transposed, self.attraction.as_faer());
         }
         GradientRows { gradient, linear, products }
     }
 
-    /// α·(g + gᵀ): what a product r_l adds to the gradient of a sample alike to all both ways, by rows l.
-    pub(crate) fn both_pulls(&self) -> Matrix<'static> {
+    /// α·(g + gᵀ): what r_l = (C T)[i, l] takes from the gradient of a sample whose similarity to every other is the
+    /// same in both directions, by rows l.
+    pub(crate) fn symmetric_attraction(&self) -> Matrix<'static> {
         let n = self.prototypes();
         Matrix::from_fn(n, n, |l, k| self.attraction[(l, k)] + self.attraction[(k, l)])
     }
 
-    /// (f2 + f2ᵀ)·q, what every sample pays for the crowd at each prototype.
-    pub(crate) fn pressure(&self, q: &[f64]) -> Vec<f64> {
+    /// (f2 + f2ᵀ)·q, the gradient of the repulsion qᵀ f2 q, which is the same for all samples.
+    pub(crate) fn repulsion_gradient(&self, q: &[f64]) -> Vec<f64> {
         (0..self.prototypes())
             .map(|k| (0..q.len()).map(|l| (self.repulsion[(k, l)] + self.repulsion[(l, k)]) * q[l]).sum())
             .collect()
@@ -249,14 +251,14 @@ pub struct TransportState<'s> {
     /// (1−α)·Σ ‖x_i − f_k‖²·T[i,k].
     pub(crate) linear: f64,
     /// (f2 + f2ᵀ)·q.
-    pressure: Vec<f64>,
+    repulsion_gradient: Vec<f64>,
     pub(crate) loss: f64,
 }
 
 impl<'s> TransportState<'s> {
     /// A plan with its products and summary; it still has to enter a problem.
     pub(crate) fn new(plan: Plan, products: Products<'s>, summary: PlanSummary) -> Self {
-        Self { plan, products, summary, linear: 0.0, pressure: Vec::new(), loss: f64::INFINITY }
+        Self { plan, products, summary, linear: 0.0, repulsion_gradient: Vec::new(), loss: f64::INFINITY }
     }
 
     /// Multiplies the similarity of a problem by the plan, and enters it.
@@ -280,12 +282,12 @@ impl<'s> TransportState<'s> {
     /// Takes up a problem on the same similarity: another target, other prototype features.
     pub(crate) fn enter(&mut self, problem: &TransportProblem<'_>) {
         self.linear = linear_cost(problem, &self.plan);
-        self.settle(problem);
+        self.refresh(problem);
     }
 
     /// Recomputes what follows from summary and linear cost.
-    pub(crate) fn settle(&mut self, problem: &TransportProblem<'_>) {
-        self.pressure = problem.pressure(&self.summary.weights);
+    pub(crate) fn refresh(&mut self, problem: &TransportProblem<'_>) {
+        self.repulsion_gradient = problem.repulsion_gradient(&self.summary.weights);
         self.loss = problem.value(&self.summary, self.linear);
     }
 }

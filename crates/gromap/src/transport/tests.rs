@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::vertex::{Descent, FeatureTerm, FixedTarget, FreeSummary, FreeTarget};
+use super::vertex::{FeatureTerm, FixedTarget, FreeSummary, FreeTarget, Sweeps};
 use super::*;
 use crate::features::Samples;
 use crate::similarity::tests::{Case, as_matrix, cases, uneven_weights};
@@ -210,7 +210,7 @@ proptest! {
             let mut before = setting.fixed(&as_matrix(&plan));
             let mut criterion = FixedTarget::new(&problem, &plan.weights());
             let mut products = Products::new(&*setting.case.operator, &plan);
-            let mut descent = Descent::new(&mut plan, &mut products);
+            let mut descent = Sweeps::new(&mut plan, &mut products);
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             for _ in 0..3 {
                 descent.sweep(&mut criterion, &mut rng, |plan, made| {
@@ -239,7 +239,7 @@ proptest! {
                 prop_assert!((summary.loss() + constant - before).abs() < 1e-12);
             }
             let mut criterion = FreeTarget::new(&summary, 0, features);
-            let mut descent = Descent::new(&mut plan, &mut products);
+            let mut descent = Sweeps::new(&mut plan, &mut products);
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             for _ in 0..3 {
                 descent.sweep(&mut criterion, &mut rng, |plan, made| {

@@ -160,7 +160,7 @@ fn wrong_entries_of_plans_are_refused() {
 
 #[test]
 fn rows_of_stored_plans_are_checked() {
-    use crate::plan::Rows::Soft;
+    use crate::plan::PlanEntries::Soft;
     let weights = || SampleWeights::uniform(2).unwrap();
     let plan = |starts: [usize; 2], lengths: [u32; 2], prototypes: [u32; 3], mass: [f64; 3]| {
         let (starts, lengths) = (starts.to_vec(), lengths.to_vec());

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::placement::{Placement, RowStep, Rows, Side};
 use crate::model::preparation::Preparation;
 use crate::numeric::Matrix;
-use crate::plan::{Plan, Rows as Entries};
+use crate::plan::{Plan, PlanEntries as Entries};
 use crate::preprocessing::{Pca, Scaler};
 use crate::weights::SampleWeights;
 

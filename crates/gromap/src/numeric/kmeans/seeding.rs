@@ -25,24 +25,24 @@ const LEAST_SAMPLES: usize = 4096;
 /// Samples compared with the draws at once.
 const PIECE: usize = 512;
 
-/// What a sample is from a seed, relative to their norms, when only rounding keeps them apart.
+/// A squared distance below this share of the squared norms is rounding: the sample equals the seed.
 const ROUNDING: f32 = 1e-6;
 
 /// The names of `count` samples, far apart.
 pub(super) fn seeds(points: &Points, weights: &[f64], count: usize, seed: u64) -> Vec<usize> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut crowd = Crowd::new(points, weights, count, &mut rng);
+    let mut pool = SeedPool::new(points, weights, count, &mut rng);
     let of_count = |_| {
         crate::interrupt::look();
-        let draws = std::array::from_fn(|_| crowd.draw(&mut rng));
-        let best = crowd.keep_best(draws);
-        crowd.names[best]
+        let draws = std::array::from_fn(|_| pool.draw(&mut rng));
+        let best = pool.keep_best(draws);
+        pool.names[best]
     };
     (0..count).map(of_count).collect()
 }
 
 /// The samples that seeds are drawn from.
-struct Crowd {
+struct SeedPool {
     /// Which samples they are.
     names: Vec<usize>,
     features: usize,
@@ -57,7 +57,7 @@ struct Crowd {
     offers: Vec<f32>,
 }
 
-impl Crowd {
+impl SeedPool {
     /// All samples, or one from each of as many equal stretches as are wanted.
     fn new(points: &Points, weights: &[f64], count: usize, rng: &mut Xoshiro256PlusPlus) -> Self {
         let (all, features) = (points.len(), points.features());
@@ -81,7 +81,7 @@ impl Crowd {
         }
     }
 
-    /// One of the crowd, with probability w·D²; any of them if all of that is zero.
+    /// A sample of the pool, with probability w·D²; any of them if all of that is zero.
     fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> usize {
         let size = self.names.len();
         let mut left = rng.random::<f64>() * self.costs.iter().sum::<f64>();

@@ -91,7 +91,7 @@ pub(crate) fn leading_eigenpairs(
         crate::interrupt::look();
         operator(x)
     };
-    // The more vectors beyond those wanted, the faster the wanted ones settle.
+    // The more vectors beyond those wanted, the faster the wanted ones converge.
     let width = (wanted + (wanted / 2).max(6)).next_multiple_of(8);
     if size <= SMALL || 3 * width > size {
         return of_small(operator, size, wanted);
@@ -103,7 +103,8 @@ pub(crate) fn leading_eigenpairs(
     };
     let start = random_columns(size, width, &mut rng);
     let mut block = Block::new(operator, orthonormal(start, &mut rng)?)?;
-    for round in 0.. {
+    let mut round = 0;
+    loop {
         let residual = block.residual(wanted);
         let (top, bottom) = (block.values[0], block.values[width - 1]);
         let largest = top.abs().max(low.abs());
@@ -116,8 +117,8 @@ pub(crate) fn leading_eigenpairs(
         }
         let filtered = Filter::new(low, &block.values, wanted).apply(operator, block);
         block = Block::new(operator, orthonormal(filtered, &mut rng)?)?;
+        round += 1;
     }
-    unreachable!("the last round returns")
 }
 
 /// The leading eigenpairs of D^{1/2}·C·D^{1/2}, D holding the weights of the samples, or of C itself;

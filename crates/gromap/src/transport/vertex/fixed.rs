@@ -6,8 +6,8 @@
 //! h·(y_b − r·g[b,·] − s·g[·,b]) + h²·(f2[b,b] − C_X[i,i]·g[b,b]) + h·linear,   y = (f2 + f2ᵀ) q
 //! ```
 //!
-//! Only y has to follow the moves. All n prototypes are candidates: each prototype seen adds one row
-//! of g, a contiguous vector, to the costs.
+//! y is the gradient of the repulsion; it alone has to follow the moves. All n prototypes are candidates:
+//! each prototype with a non-zero product subtracts one row of g, a contiguous vector, from the costs.
 
 use super::{Criterion, Visitor};
 use crate::numeric::Matrix;
@@ -16,9 +16,9 @@ use crate::transport::TransportProblem;
 pub(crate) struct FixedTarget<'a> {
     problem: &'a TransportProblem<'a>,
     /// f2 + f2ᵀ.
-    crowding: Matrix<'static>,
+    symmetric_repulsion: Matrix<'static>,
     /// y = (f2 + f2ᵀ)·q.
-    pressure: Vec<f64>,
+    repulsion_gradient: Vec<f64>,
     /// Feature costs of the visitor.
     linear: Vec<f64>,
 }
@@ -28,23 +28,24 @@ impl<'a> FixedTarget<'a> {
         let (f2, n) = (&problem.repulsion, problem.prototypes());
         Self {
             problem,
-            crowding: Matrix::from_fn(n, n, |k, l| f2[(k, l)] + f2[(l, k)]),
-            pressure: problem.pressure(q),
+            symmetric_repulsion: Matrix::from_fn(n, n, |k, l| f2[(k, l)] + f2[(l, k)]),
+            repulsion_gradient: problem.repulsion_gradient(q),
             linear: vec![0.0; n],
         }
     }
 
-    fn press(&mut self, k: usize, mass: f64) {
-        self.pressure.iter_mut().zip(self.crowding.row(k)).for_each(|(y, c)| *y += mass * c);
+    /// Adds mass to q_k.
+    fn add_mass(&mut self, k: usize, mass: f64) {
+        self.repulsion_gradient.iter_mut().zip(self.symmetric_repulsion.row(k)).for_each(|(y, c)| *y += mass * c);
     }
 
     /// Cost of putting back a row shared by several prototypes: the same quadratic, off the vertices.
     fn cost_of_row(&self, visitor: &Visitor<'_>, costs: &[f64]) -> f64 {
         let (f2, g, h) = (&self.problem.repulsion, &self.problem.attraction, visitor.mass);
         let corner = |k: usize, l: usize| f2[(k, l)] - visitor.own * g[(k, l)];
-        // costs[k] = h·slope_k + h²·corner(k,k); the row t costs t·slope + tᵀ·corner·t.
-        let slope = |k: usize| (costs[k] - h * h * corner(k, k)) / h;
-        let linear: f64 = visitor.from.iter().map(|(k, t)| t * slope(k)).sum();
+        // costs[k] = h·derivative_k + h²·corner(k,k); the row t costs t·derivative + tᵀ·corner·t.
+        let derivative = |k: usize| (costs[k] - h * h * corner(k, k)) / h;
+        let linear: f64 = visitor.from.iter().map(|(k, t)| t * derivative(k)).sum();
         let pairs = visitor.from.iter().flat_map(|(k, t)| visitor.from.iter().map(move |(l, u)| (k, l, t * u)));
         linear + pairs.map(|(k, l, tu)| tu * corner(k, l)).sum::<f64>()
     }
@@ -54,13 +55,16 @@ impl Criterion for FixedTarget<'_> {
     fn take_out(&mut self, visitor: &Visitor<'_>, costs: &mut [f64]) -> f64 {
         let (f2, g, h) = (&self.problem.repulsion, &self.problem.attraction, visitor.mass);
         for (k, mass) in visitor.from.iter() {
-            self.press(k, -mass);
+            self.add_mass(k, -mass);
         }
-        costs.copy_from_slice(&self.pressure);
+        costs.copy_from_slice(&self.repulsion_gradient);
         let symmetric = self.problem.similarity.is_symmetric();
         for &l in visitor.seen {
             let l = l as usize;
-            costs.iter_mut().zip(self.problem.pull.row(l)).for_each(|(cost, g)| *cost -= visitor.row[l] * g);
+            costs
+                .iter_mut()
+                .zip(self.problem.direct_attraction.row(l))
+                .for_each(|(cost, g)| *cost -= visitor.row[l] * g);
             if !symmetric {
                 costs.iter_mut().zip(g.row(l)).for_each(|(cost, g)| *cost -= visitor.column[l] * g);
             }
@@ -80,12 +84,12 @@ impl Criterion for FixedTarget<'_> {
     }
 
     fn put_into(&mut self, visitor: &Visitor<'_>, to: u32) {
-        self.press(to as usize, visitor.mass);
+        self.add_mass(to as usize, visitor.mass);
     }
 
     fn put_back(&mut self, visitor: &Visitor<'_>) {
         for (k, mass) in visitor.from.iter() {
-            self.press(k, mass);
+            self.add_mass(k, mass);
         }
     }
 }

@@ -5,7 +5,8 @@
 //! of both, so its cost is a sum over one row and one column.
 //!
 //! For KL and one input Q = qqᵀ separates, ψ = m − m·log m + m·log q_k + m·log q_l, and only the entries
-//! of M that change are looked at: O(prototypes seen) a candidate instead of O(n).
+//! of M that change are computed: a candidate costs O(prototypes seen) instead of O(n), where a sample
+//! sees a prototype if it has a similarity other than zero to it.
 //!
 //! Candidates are the prototypes that the sample sees, where it comes from, and one that is empty.
 

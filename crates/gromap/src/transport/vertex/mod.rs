@@ -72,8 +72,8 @@ pub(crate) struct Move {
     pub(crate) change: f64,
 }
 
-/// A plan under vertex descent: the plan, its products, and room to work in.
-pub(crate) struct Descent<'a, 's> {
+/// Sweeps of vertex descent over a plan: the plan, its products, and room to work in.
+pub(crate) struct Sweeps<'a, 's> {
     plan: &'a mut Plan,
     products: &'a mut Products<'s>,
     row: Vec<f64>,
@@ -82,7 +82,7 @@ pub(crate) struct Descent<'a, 's> {
     seen: Vec<u32>,
 }
 
-impl<'a, 's> Descent<'a, 's> {
+impl<'a, 's> Sweeps<'a, 's> {
     pub(crate) fn new(plan: &'a mut Plan, products: &'a mut Products<'s>) -> Self {
         let n = plan.prototypes();
         let room = || vec![0.0; n];
@@ -181,8 +181,8 @@ impl<'s> PlanStep<'s> for VertexDescent {
     fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState<'s>) -> bool {
         let mut plan = state.plan.clone();
         let mut criterion = FixedTarget::new(problem, &state.summary.weights);
-        let mut descent = Descent::new(&mut plan, &mut state.products);
-        if descent.sweep(&mut criterion, &mut self.rng, |_, _| ()) == 0 {
+        let mut sweeps = Sweeps::new(&mut plan, &mut state.products);
+        if sweeps.sweep(&mut criterion, &mut self.rng, |_, _| ()) == 0 {
             return false;
         }
         state.plan = plan;

@@ -1,86 +1,89 @@
-//! Adam on the prototypes of a landscape (Kingma and Ba, 2015).
+//! Adam (Kingma and Ba, 2015) on the prototypes: minimises an [`Objective`].
 //!
-//! Steps do not depend on the scale of E, which shrinks with n² and differs between losses: a rate is a
-//! length in the plane. It falls linearly to zero, so that a run of any length ends settled and E is looked at
-//! only where it begins and ends.
+//! The steps of Adam do not depend on the scale of E, which shrinks with n² and differs between losses: a learning rate is
+//! a length on the map, about how far a prototype moves in one step. It falls linearly to zero, so that a run of any number
+//! of steps ends at rest, and E itself is evaluated only at the start and at the end.
 
-use super::landscape::Landscape;
+use super::objective::Objective;
 use crate::error::Result;
 use crate::numeric::Matrix;
 
+/// Decay of the running means of the gradient and of its square: β₁ and β₂.
 const FIRST_DECAY: f64 = 0.9;
 const SECOND_DECAY: f64 = 0.99;
-/// What keeps a prototype without a slope where it is.
+/// Keeps a prototype whose gradient was always zero where it is.
 const FLOOR: f64 = 1e-30;
 
-/// Share of a fold's steps before dimensions are pressed, and what is left of them at its end.
-const UNPRESSED: f64 = 0.35;
-const FLAT: f64 = 0.02;
+/// Share of the steps before the extra dimensions begin to shrink, and what they are multiplied with in all the steps
+/// after.
+const UNSHRUNK_STEPS: f64 = 0.35;
+const TOTAL_SHRINKAGE: f64 = 0.02;
 
-/// How long and how fast.
+/// The optimiser's settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Adam {
-    /// Steps.
     pub(crate) steps: usize,
-    /// Length of the first steps.
-    pub(crate) rate: f64,
+    /// The learning rate of the first step.
+    pub(crate) learning_rate: f64,
 }
 
 impl Adam {
-    /// Goes down from `start`; gives where that ends and its value, or the start and its own if that is lower.
-    pub(crate) fn descend(&self, landscape: &Landscape<'_>, start: Matrix<'static>) -> Result<(f64, Matrix<'static>)> {
-        let before = landscape.slope(&start)?.0;
-        let end = self.walk(start.clone(), |_, here| landscape.slope_alone(here))?;
-        let after = landscape.slope(&end)?.0;
+    /// Minimises from `start`. Returns the value and the prototypes at the end, or those of the start if its value is lower.
+    pub(crate) fn descend(&self, objective: &Objective<'_>, start: Matrix<'static>) -> Result<(f64, Matrix<'static>)> {
+        let before = objective.value_and_gradient(&start)?.0;
+        let end = self.run(start.clone(), |_, prototypes| objective.gradient(prototypes))?;
+        let after = objective.value_and_gradient(&end)?.0;
         Ok(if after <= before { (after, end) } else { (before, start) })
     }
 
-    /// Goes down in all the dimensions of `start`, where prototypes can pass each other, while those after the
-    /// first `dims` are pressed flat; gives where that ends, in `dims` dimensions.
-    pub(crate) fn fold(
+    /// Minimises from a start that has more than `dims` dimensions, and shrinks the extra ones gradually to (nearly) zero
+    /// on the way; they are left out of what is returned. With more dimensions, prototypes that block each other's way on
+    /// the map can move past each other, so that the end is lower than from a start on the map itself.
+    pub(crate) fn descend_from_higher_dims(
         &self,
-        landscape: &Landscape<'_>,
+        objective: &Objective<'_>,
         start: Matrix<'static>,
         dims: usize,
     ) -> Result<Matrix<'static>> {
-        let free = (UNPRESSED * self.steps as f64) as usize;
-        let press = FLAT.powf(1.0 / (self.steps - free).max(1) as f64);
-        let end = self.walk(start, |step, here| {
-            let slope = landscape.slope_alone(here)?;
-            if step > free {
-                let columns = here.columns();
-                let rows = here.values_mut().chunks_exact_mut(columns);
-                rows.for_each(|row| row[dims..].iter_mut().for_each(|z| *z *= press));
+        let unshrunk = (UNSHRUNK_STEPS * self.steps as f64) as usize;
+        let shrink = TOTAL_SHRINKAGE.powf(1.0 / (self.steps - unshrunk).max(1) as f64);
+        let end = self.run(start, |step, prototypes| {
+            let gradient = objective.gradient(prototypes)?;
+            if step > unshrunk {
+                let columns = prototypes.columns();
+                let rows = prototypes.values_mut().chunks_exact_mut(columns);
+                rows.for_each(|row| row[dims..].iter_mut().for_each(|z| *z *= shrink));
             }
-            Ok(slope)
+            Ok(gradient)
         })?;
         Ok(Matrix::from_fn(end.rows(), dims, |k, c| end[(k, c)]))
     }
 
-    /// All steps from `start`; `look` is shown every point, may move it, and gives the slope there.
-    fn walk(
+    /// All steps from `start`. `gradient` is given the number of the step and the prototypes, which it may change.
+    fn run(
         &self,
         start: Matrix<'static>,
-        mut look: impl FnMut(usize, &mut Matrix<'static>) -> Result<Matrix<'static>>,
+        mut gradient: impl FnMut(usize, &mut Matrix<'static>) -> Result<Matrix<'static>>,
     ) -> Result<Matrix<'static>> {
         let size = start.values().len();
         let (mut first, mut second) = (vec![0.0; size], vec![0.0; size]);
-        let (mut fade_first, mut fade_second) = (1.0, 1.0);
-        let mut here = start;
+        let (mut first_power, mut second_power) = (1.0, 1.0);
+        let mut prototypes = start;
         for step in 0..self.steps {
             crate::interrupt::look();
-            let slope = look(step, &mut here)?;
-            fade_first *= FIRST_DECAY;
-            fade_second *= SECOND_DECAY;
-            let rate = self.rate * (1.0 - step as f64 / self.steps as f64) / (1.0 - fade_first);
+            let gradient = gradient(step, &mut prototypes)?;
+            first_power *= FIRST_DECAY;
+            second_power *= SECOND_DECAY;
+            let rate = self.learning_rate * (1.0 - step as f64 / self.steps as f64) / (1.0 - first_power);
             let moments = first.iter_mut().zip(&mut second);
-            for ((z, slope), (first, second)) in here.values_mut().iter_mut().zip(slope.values()).zip(moments) {
-                *first = FIRST_DECAY * *first + (1.0 - FIRST_DECAY) * slope;
-                *second = SECOND_DECAY * *second + (1.0 - SECOND_DECAY) * slope * slope;
-                *z -= rate * *first / ((*second / (1.0 - fade_second)).sqrt() + FLOOR);
+            let entries = prototypes.values_mut().iter_mut().zip(gradient.values()).zip(moments);
+            for ((z, gradient), (first, second)) in entries {
+                *first = FIRST_DECAY * *first + (1.0 - FIRST_DECAY) * gradient;
+                *second = SECOND_DECAY * *second + (1.0 - SECOND_DECAY) * gradient * gradient;
+                *z -= rate * *first / ((*second / (1.0 - second_power)).sqrt() + FLOOR);
             }
         }
-        Ok(here)
+        Ok(prototypes)
     }
 }
 
@@ -99,31 +102,33 @@ mod tests {
         })
     }
 
-    fn shrunk(matrix: &Matrix<'_>) -> Matrix<'static> {
+    fn small(matrix: &Matrix<'_>) -> Matrix<'static> {
         Matrix::from_fn(matrix.rows(), matrix.columns(), |k, c| 0.1 * matrix[(k, c)])
     }
 
     #[test]
-    fn folding_ends_lower_than_starting_in_the_plane() {
+    fn starting_in_higher_dims_ends_lower_than_starting_in_the_plane() {
         let n = 60;
         let points = scattered(n, 3, 0);
         let square =
             |k: usize, l: usize| points.row(k).iter().zip(points.row(l)).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
-        let pull = |k: usize, l: usize| if k == l { 0.0 } else { (-5.0 * square(k, l)).exp() };
-        let mass = Matrix::from_fn(n, n, pull);
+        let similarity = |k: usize, l: usize| if k == l { 0.0 } else { (-5.0 * square(k, l)).exp() };
+        let mass = Matrix::from_fn(n, n, similarity);
         let total: f64 = mass.values().iter().sum();
         let mass = Matrix::from_fn(n, n, |k, l| mass[(k, l)] / total);
         let weights = vec![1.0 / n as f64; n];
         let Ok(Kernel::Radial(radial)) = Method::TSnekhorn.kernel(Normalization::Measure) else { unreachable!() };
-        let landscape = Landscape::new(radial, Loss::Kl, &mass, &weights);
+        let objective = Objective::new(radial, Loss::Kl, &mass, &weights);
         let in_plane = |turn| {
-            let start = shrunk(&scattered(n, 2, turn));
-            Adam { steps: 1200, rate: 1.0 }.descend(&landscape, start).unwrap().0
+            let start = small(&scattered(n, 2, turn));
+            Adam { steps: 1200, learning_rate: 1.0 }.descend(&objective, start).unwrap().0
         };
         let mean = (0..5).map(in_plane).sum::<f64>() / 5.0;
-        let flat = Adam { steps: 600, rate: 1.0 }.fold(&landscape, shrunk(&scattered(n, 8, 0)), 2).unwrap();
-        assert_eq!((flat.rows(), flat.columns()), (n, 2));
-        let folded = Adam { steps: 600, rate: 0.3 }.descend(&landscape, flat).unwrap().0;
-        assert!(folded < mean - 1e-3, "folded {folded}, in the plane {mean}");
+        let end = Adam { steps: 600, learning_rate: 1.0 }
+            .descend_from_higher_dims(&objective, small(&scattered(n, 8, 0)), 2)
+            .unwrap();
+        assert_eq!((end.rows(), end.columns()), (n, 2));
+        let from_higher = Adam { steps: 600, learning_rate: 0.3 }.descend(&objective, end).unwrap().0;
+        assert!(from_higher < mean - 1e-3, "from higher dimensions {from_higher}, in the plane {mean}");
     }
 }

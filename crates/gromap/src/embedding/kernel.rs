@@ -1,4 +1,4 @@
-//! C_Z = k(Z): how prototypes relate, and how a slope in C_Z becomes a slope in Z.
+//! C_Z = k(Z): how prototypes relate, and how a gradient with respect to C_Z becomes one with respect to Z.
 //!
 //! | kernel | C_Z | for |
 //! |---|---|---|

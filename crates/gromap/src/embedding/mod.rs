@@ -1,11 +1,36 @@
-//! The side of the prototypes: everything here sees n, never N.
+//! The embedding side: prototypes Z for a given plan. Everything here sees n and d, and of the data only the summary
+//! (M, q) of the plan, never N.
+//!
+//! | file | part | calls |
+//! |---|---|---|
+//! | `adam` | the optimiser: from a start to a minimum of the objective | `objective` |
+//! | `objective` | E(Z) for given M and q: its value and gradient, put together from sums over pairs | `dense`, `attraction`, `repulsion`, `kernel` |
+//! | `dense` | attraction and repulsion in one pass, for a dense M | `attraction`, `repulsion`, `pairs` |
+//! | `attraction` | the sum ⟨M, a(W)⟩; by itself for a sparse M, with a prototype for every sample | `pairs` |
+//! | `repulsion` | the sums qᵀ r(W) q and Σ r(W); the place for an approximation of them | `pairs` |
+//! | `pairs` | rows of pairs: distances, kernel, sums and gradients, on all threads | `profile` |
+//! | `profile` | the raw kernel w(d²): Gaussian, Student, UMAP | `umap_curve` |
+//! | `umap_curve` | a and b of UMAP's curve | |
+//! | `kernel` | [`PrototypeKernel`]: C_Z as an n×n matrix, and ∂E/∂Z from ∂E/∂C_Z | |
+//! | `radial` | the kernels of the distance, normalised | `profile`, `sinkhorn` |
+//! | `sinkhorn` | the scaling of doubly stochastic kernels | |
+//! | `gram` | the kernels of inner products | |
+//! | `closed_form` | the best prototypes for the kernels of inner products, without iteration | |
+//!
+//! A file calls only those in its last column. From outside, a model minimises an `objective` with `adam`, or takes the
+//! `closed_form`; a plan step asks a [`PrototypeKernel`] for C_Z.
 
 pub(crate) mod adam;
+mod attraction;
 pub(crate) mod closed_form;
+mod dense;
 mod gram;
 mod kernel;
-pub(crate) mod landscape;
+pub(crate) mod objective;
+mod pairs;
+mod profile;
 mod radial;
+mod repulsion;
 mod sinkhorn;
 #[cfg(test)]
 mod tests;
@@ -13,4 +38,5 @@ mod umap_curve;
 
 pub use self::gram::{Gram, OrthonormalGram};
 pub use self::kernel::PrototypeKernel;
-pub use self::radial::{Normalization, Profile, Radial};
+pub use self::profile::Profile;
+pub use self::radial::{Normalization, Radial};

@@ -16,78 +16,10 @@
 use rayon::prelude::*;
 
 use super::kernel::{PrototypeKernel, check_prototypes, check_square};
+use super::profile::{LEAST_LOGARITHM, Profile};
 use super::sinkhorn;
-use super::umap_curve;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
-
-/// Logarithms of a kernel are kept above this: a positive entry never becomes zero, on which the
-/// logarithmic losses would be infinite.
-const LEAST_LOGARITHM: f64 = -690.0;
-
-/// How the raw kernel falls with the distance d.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Profile {
-    /// exp(−d²)
-    Gaussian,
-    /// 1/(1 + d²)
-    Student,
-    /// 1/(1 + a·d^{2b})
-    Umap {
-        /// a
-        a: f64,
-        /// b
-        b: f64,
-    },
-}
-
-impl Profile {
-    /// UMAP's curve: 1 up to `min_dist`, then falling like exp(−(d − min_dist)/spread), fitted by
-    /// least squares.
-    ///
-    /// ```
-    /// use gromap::embedding::Profile;
-    /// let Profile::Umap { a, b } = Profile::umap(0.1, 1.0)? else { unreachable!() };
-    /// assert!((a - 1.577).abs() < 1e-3 && (b - 0.895).abs() < 1e-3);
-    /// # Ok::<(), gromap::Error>(())
-    /// ```
-    pub fn umap(min_dist: f64, spread: f64) -> Result<Self> {
-        if !(spread > 0.0 && spread.is_finite()) {
-            return Err(Error::parameter("spread", spread, "positive and finite"));
-        }
-        if !(min_dist >= 0.0 && min_dist <= spread) {
-            return Err(Error::parameter("min_dist", min_dist, format!("between 0 and spread, {spread}")));
-        }
-        let (a, b) = umap_curve::fit(min_dist, spread);
-        Ok(Self::Umap { a, b })
-    }
-
-    /// log w at a squared distance.
-    #[inline]
-    fn logarithm(self, square: f64) -> f64 {
-        let value = match self {
-            Self::Gaussian => -square,
-            Self::Student => -square.ln_1p(),
-            Self::Umap { a, b } => -(a * square.powf(b)).ln_1p(),
-        };
-        value.max(LEAST_LOGARITHM)
-    }
-
-    /// The slope of log w in the squared distance. UMAP's is infinite at zero, where the direction
-    /// it would act in is undefined: 0.
-    #[inline]
-    fn slope(self, square: f64) -> f64 {
-        match self {
-            Self::Gaussian => -1.0,
-            Self::Student => -1.0 / (1.0 + square),
-            Self::Umap { a, b } if square > 0.0 => {
-                let power = a * square.powf(b);
-                -b * power / (square * (1.0 + power))
-            }
-            Self::Umap { .. } => 0.0,
-        }
-    }
-}
 
 /// What the raw kernel is divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -129,7 +61,7 @@ impl PrototypeKernel for Radial {
         let mut kernel = Matrix::zeros(n, n);
         kernel.values_mut().par_chunks_mut(n).enumerate().for_each(|(k, row)| {
             for (l, value) in row.iter_mut().enumerate() {
-                *value = self.profile.logarithm(squared_distance(prototypes, k, l));
+                *value = self.profile.at(squared_distance(prototypes, k, l)).log;
             }
         });
         if self.normalization == Normalization::DoublyStochastic {
@@ -165,15 +97,15 @@ impl PrototypeKernel for Radial {
         let (n, d) = (prototypes.rows(), prototypes.columns());
         check_square("gradient", n, gradient)?;
         check_square("kernel", n, kernel)?;
-        let slopes = self.slopes(weights, kernel, gradient);
+        let by_log = self.log_gradient(weights, kernel, gradient);
         let mut out = Matrix::zeros(n, d);
         out.values_mut().par_chunks_mut(d).enumerate().for_each(|(k, out)| {
             let here = prototypes.row(k);
             for l in (0..n).filter(|&l| l != k) {
-                let slope = self.profile.slope(squared_distance(prototypes, k, l));
-                let pull = 2.0 * (slopes[(k, l)] + slopes[(l, k)]) * slope;
+                let derivative = self.profile.at(squared_distance(prototypes, k, l)).log_derivative;
+                let factor = 2.0 * (by_log[(k, l)] + by_log[(l, k)]) * derivative;
                 for ((out, a), b) in out.iter_mut().zip(here).zip(prototypes.row(l)) {
-                    *out += pull * (a - b);
+                    *out += factor * (a - b);
                 }
             }
         });
@@ -183,28 +115,28 @@ impl PrototypeKernel for Radial {
 
 impl Radial {
     /// ∂E/∂(log W), by the table above.
-    fn slopes(&self, weights: &[f64], kernel: &Matrix<'_>, gradient: &Matrix<'_>) -> Matrix<'static> {
+    fn log_gradient(&self, weights: &[f64], kernel: &Matrix<'_>, gradient: &Matrix<'_>) -> Matrix<'static> {
         let n = kernel.rows();
-        let mut slopes = Matrix::from_fn(n, n, |k, l| kernel[(k, l)] * gradient[(k, l)]);
-        let rows: Vec<f64> = (0..n).map(|k| slopes.row(k).iter().sum()).collect();
+        let mut by_log = Matrix::from_fn(n, n, |k, l| kernel[(k, l)] * gradient[(k, l)]);
+        let rows: Vec<f64> = (0..n).map(|k| by_log.row(k).iter().sum()).collect();
         let total: f64 = rows.iter().sum();
         let shares: Vec<f64> = match self.normalization {
-            Normalization::None => return slopes,
+            Normalization::None => return by_log,
             Normalization::Cells => vec![total; n],
             Normalization::Measure => weights.iter().map(|q| total * q).collect(),
             Normalization::Rows => rows,
             Normalization::DoublyStochastic => {
-                let columns = (0..n).map(|l| (0..n).map(|k| slopes[(k, l)]).sum::<f64>());
+                let columns = (0..n).map(|l| (0..n).map(|k| by_log[(k, l)]).sum::<f64>());
                 let both: Vec<f64> = rows.iter().zip(columns).map(|(row, column)| row + column).collect();
                 sinkhorn::pull_back(kernel, weights, &both)
             }
         };
         let by_cells = self.normalization == Normalization::Cells;
         for (k, share) in shares.iter().enumerate() {
-            let entries = slopes.row_mut(k).iter_mut().zip(kernel.row(k)).zip(weights);
-            entries.for_each(|((slope, c), q)| *slope -= share * c * if by_cells { 1.0 } else { *q });
+            let entries = by_log.row_mut(k).iter_mut().zip(kernel.row(k)).zip(weights);
+            entries.for_each(|((entry, c), q)| *entry -= share * c * if by_cells { 1.0 } else { *q });
         }
-        slopes
+        by_log
     }
 }
 

@@ -30,7 +30,7 @@ const NORMALIZATIONS: [Normalization; 5] = [
     Normalization::DoublyStochastic,
 ];
 
-/// Σ u·C + v·C², with arbitrary (asymmetric) u and v: its slope has no structure to hide behind.
+/// Σ u·C + v·C², with arbitrary (asymmetric) u and v: its gradient has no structure to hide behind.
 fn assert_gradient(kernel: &dyn PrototypeKernel, z: &Matrix<'_>, q: &[f64], name: &str) {
     let n = z.rows();
     let (u, v) = (random(n, n, 5), random(n, n, 6));
@@ -104,7 +104,7 @@ fn far_prototypes_keep_a_positive_kernel() {
         let kernel = Radial { profile: Profile::Gaussian, normalization };
         let c = kernel.eval(&z, &q).expect("a kernel");
         assert!(c.values().iter().all(|c| *c > 0.0 && c.is_finite()), "{normalization:?}");
-        // The slope of −⟨M, log C⟩ with all mass on the farthest pair: finite, though C is tiny.
+        // The gradient of −⟨M, log C⟩ with all mass on the farthest pair: finite, though C is tiny.
         let gradient = Matrix::from_fn(4, 4, |k, l| if (k, l) == (1, 2) { -1.0 / c[(k, l)] } else { 0.0 });
         let found = kernel.pull_back(&z, &q, &c, &gradient).expect("a gradient");
         assert!(found.values().iter().all(|g| g.is_finite()), "{normalization:?}");
@@ -112,7 +112,7 @@ fn far_prototypes_keep_a_positive_kernel() {
     }
 }
 
-/// With M·1 = q the doubly stochastic slope of −⟨M, log C⟩ + qᵀCq is that of a kernel whose scaling
+/// With M·1 = q the doubly stochastic gradient of −⟨M, log C⟩ + qᵀCq is that of a kernel whose scaling
 /// is held fixed.
 #[test]
 fn the_envelope_theorem_holds() {
@@ -126,8 +126,8 @@ fn the_envelope_theorem_holds() {
     let found = kernel.pull_back(&z, &q, &c, &gradient).expect("a gradient");
     for k in 0..7 {
         for axis in 0..2 {
-            let pull = |l: usize| 4.0 * (mass[(k, l)] - q[k] * c[(k, l)] * q[l]) * (z[(k, axis)] - z[(l, axis)]);
-            let expected: f64 = (0..7).map(pull).sum();
+            let term = |l: usize| 4.0 * (mass[(k, l)] - q[k] * c[(k, l)] * q[l]) * (z[(k, axis)] - z[(l, axis)]);
+            let expected: f64 = (0..7).map(term).sum();
             assert!((found[(k, axis)] - expected).abs() < 1e-10, "{} {expected}", found[(k, axis)]);
         }
     }
@@ -143,8 +143,8 @@ fn orthonormal_gram_is_a_projection() {
             assert!((twice - c[(k, l)]).abs() < 1e-10);
         }
     }
-    let flat = Matrix::from_fn(10, 2, |k, _| k as f64);
-    assert!(OrthonormalGram.eval(&flat, &q).is_err(), "two equal columns span one direction");
+    let dependent = Matrix::from_fn(10, 2, |k, _| k as f64);
+    assert!(OrthonormalGram.eval(&dependent, &q).is_err(), "two equal columns span one direction");
 }
 
 /// Values of umap-learn 0.5.12, `umap.umap_.find_ab_params(spread, min_dist)`.

@@ -5,7 +5,7 @@
 //! pushes run over all pairs. A sample does not meet itself, as in all implementations of these methods.
 
 use crate::embedding::adam::Adam;
-use crate::embedding::landscape::Landscape;
+use crate::embedding::objective::Objective;
 use crate::embedding::{Radial, closed_form};
 use crate::error::Result;
 use crate::loss::Loss;
@@ -15,8 +15,8 @@ use crate::numeric::spectrum::leading_of_similarity;
 use crate::similarity::{Similarity, Sparse};
 
 /// First with pulls made stronger, which lets clusters pass through each other; then as they are.
-const EXAGGERATED: (f64, Adam) = (12.0, Adam { steps: 250, rate: 1.0 });
-const PLAIN: Adam = Adam { steps: 750, rate: 1.0 };
+const EXAGGERATED: (f64, Adam) = (12.0, Adam { steps: 250, learning_rate: 1.0 });
+const PLAIN: Adam = Adam { steps: 750, learning_rate: 1.0 };
 /// Spread of the start, next to the width 1 of the kernels.
 const START_SPREAD: f64 = 1e-2;
 
@@ -76,18 +76,18 @@ fn neighbor_embedding(
     let factor = START_SPREAD / length.sqrt().max(f64::MIN_POSITIVE);
     let start = Matrix::from_fn(size, dims, |i, c| factor * start[(i, c)]);
     let dense;
-    let landscape = match sparse {
-        Some(sparse) if Landscape::streams(radial, loss) && sparse.is_symmetric() => {
-            Landscape::of_samples(radial, loss, sparse, weights, scale)
+    let objective = match sparse {
+        Some(sparse) if Objective::is_of_pair_sums(radial, loss) && sparse.is_symmetric() => {
+            Objective::of_samples(radial, loss, sparse, weights, scale)
         }
         _ => {
             dense = dense_mass(similarity, weights, scale);
-            Landscape::new(radial, loss, &dense, weights).without_loops()
+            Objective::new(radial, loss, &dense, weights).without_self_pairs()
         }
     };
     let (exaggeration, first) = EXAGGERATED;
-    let (_, start) = first.descend(&landscape.exaggerated(exaggeration), start)?;
-    PLAIN.descend(&landscape, start)
+    let (_, start) = first.descend(&objective.with_early_exaggeration(exaggeration), start)?;
+    PLAIN.descend(&objective, start)
 }
 
 /// h_i·c·C_ij·h_j, N×N: only for kernels that need all pairs at once.

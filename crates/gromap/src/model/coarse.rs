@@ -10,7 +10,7 @@
 use rayon::prelude::*;
 
 use super::joint::{Descended, Embedding, Joint, Place};
-use crate::embedding::landscape::Landscape;
+use crate::embedding::objective::Objective;
 use crate::error::Result;
 use crate::method::Kernel;
 use crate::numeric::Matrix;
@@ -36,7 +36,7 @@ pub(super) fn start(joint: &Joint<'_>, ground: &Ground<'_>, prototypes: usize, s
     let count = groups.summary.weights.len();
     let is_mapped = prototypes < count && count <= MOST_MAPPED;
     let radial = match joint.kernel {
-        Kernel::Radial(radial) if is_mapped && Landscape::streams(radial, joint.loss) => radial,
+        Kernel::Radial(radial) if is_mapped && Objective::is_of_pair_sums(radial, joint.loss) => radial,
         _ => return joint.start(plan(&merge()?)?, Embedding::Best(seed)),
     };
     let (similarity, weights) = similarity_of_groups(&groups.summary)?;

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 
 use super::placement::RowStep;
 use crate::embedding::adam::Adam;
-use crate::embedding::landscape::Landscape;
+use crate::embedding::objective::Objective;
 use crate::embedding::{Gram, Normalization, PrototypeKernel, Radial, closed_form};
 use crate::error::Result;
 use crate::features::{FeatureCost, Samples};
@@ -34,11 +34,11 @@ use crate::transport::{PlanSummary, TransportProblem, TransportState};
 use crate::weights::SampleWeights;
 
 /// An embedding from afar is folded flat, then settles; one from near goes on.
-const FOLD: Adam = Adam { steps: 600, rate: 1.0 };
-const SETTLE: Adam = Adam { steps: 600, rate: 0.3 };
-const NEXT: Adam = Adam { steps: 150, rate: 0.3 };
+const FOLD: Adam = Adam { steps: 600, learning_rate: 1.0 };
+const SETTLE: Adam = Adam { steps: 600, learning_rate: 0.3 };
+const NEXT: Adam = Adam { steps: 150, learning_rate: 0.3 };
 /// Both in a third of the steps.
-const ROUGH: (Adam, Adam) = (Adam { steps: 200, rate: 1.0 }, Adam { steps: 200, rate: 0.3 });
+const ROUGH: (Adam, Adam) = (Adam { steps: 200, learning_rate: 1.0 }, Adam { steps: 200, learning_rate: 0.3 });
 /// Dimensions in which an embedding from afar begins: prototypes that block each other's way in the plane pass there.
 const FOLDED_DIMS: usize = 8;
 /// Spread of the starts, next to the width 1 of the kernels.
@@ -276,12 +276,12 @@ impl<'a> Joint<'a> {
         embedding: Embedding,
     ) -> Result<Matrix<'static>> {
         let mass = scaled(&summary.mass, self.scale);
-        let landscape = Landscape::new(radial, self.loss, &mass, &summary.weights);
+        let objective = Objective::new(radial, self.loss, &mass, &summary.weights);
         let (deep, half) = (FOLDED_DIMS.max(self.dims), (FOLDED_DIMS / 2).max(self.dims));
         let frame = |dims: usize| Ok(scaled(&closed_form::frame(summary, dims)?.0, START_SPREAD));
         let (fold, settle) = if matches!(embedding, Embedding::Rough) { ROUGH } else { (FOLD, SETTLE) };
         let starts = match embedding {
-            Embedding::From(prototypes) => return Ok(NEXT.descend(&landscape, prototypes)?.1),
+            Embedding::From(prototypes) => return Ok(NEXT.descend(&objective, prototypes)?.1),
             Embedding::Rough => vec![frame(half)?],
             Embedding::Best(seed) if summary.weights.len() <= FEW_PROTOTYPES => {
                 let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -291,8 +291,8 @@ impl<'a> Joint<'a> {
             Embedding::Quick | Embedding::Best(_) => vec![frame(deep)?],
         };
         let ends = starts.into_par_iter().map(|start| {
-            let flat = fold.fold(&landscape, start, self.dims)?;
-            settle.descend(&landscape, flat)
+            let flat = fold.descend_from_higher_dims(&objective, start, self.dims)?;
+            settle.descend(&objective, flat)
         });
         let ends = ends.collect::<Result<Vec<_>>>()?;
         let lower = |best: (f64, _), next: (f64, _)| if next.0 < best.0 { next } else { best };

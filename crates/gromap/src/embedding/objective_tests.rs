@@ -1,6 +1,7 @@
-//! Every slope against finite differences, every value against the n×n kernel it stands for.
+//! Every gradient against finite differences, every value against the n×n kernel it stands for.
 
 use super::*;
+use crate::embedding::Profile;
 use crate::embedding::adam::Adam;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -40,42 +41,46 @@ fn kernels() -> Vec<(Radial, Loss)> {
     kl.chain(others).collect()
 }
 
-fn assert_slope(landscape: &Landscape<'_>, z: &Matrix<'_>, name: &str) {
-    let (_, slope) = landscape.slope(z).unwrap();
-    assert_eq!(landscape.slope_alone(z).unwrap(), slope, "{name}");
+fn assert_gradient(objective: &Objective<'_>, z: &Matrix<'_>, name: &str) {
+    let (_, gradient) = objective.value_and_gradient(z).unwrap();
+    assert_eq!(objective.gradient(z).unwrap(), gradient, "{name}");
     let step = 1e-6;
     for at in 0..z.values().len() {
         let value = |by: f64| {
             let mut moved = z.clone().into_owned();
             moved.values_mut()[at] += by;
-            landscape.slope(&moved).unwrap().0
+            objective.value_and_gradient(&moved).unwrap().0
         };
         let expected = (value(step) - value(-step)) / (2.0 * step);
-        let found = slope.values()[at];
+        let found = gradient.values()[at];
         assert!((found - expected).abs() < 1e-6 * (1.0 + expected.abs()), "{name} {at}: {found} {expected}");
     }
 }
 
 #[test]
-fn slopes_are_finite_differences() {
+fn gradients_are_finite_differences() {
     let (mass, q) = (mass(), weights());
     for (kernel, loss) in kernels() {
         for dims in [1, 2, 3] {
-            let landscape = Landscape::new(kernel, loss, &mass, &q);
-            assert_slope(&landscape, &random(N, dims, 7), &format!("{kernel:?} {loss}"));
-            assert_slope(&landscape.exaggerated(4.0), &random(N, dims, 7), &format!("{kernel:?} {loss} exaggerated"));
-            let alone = Landscape::new(kernel, loss, &mass, &q).without_loops();
-            assert_slope(&alone, &random(N, dims, 8), &format!("{kernel:?} {loss} without loops"));
+            let objective = Objective::new(kernel, loss, &mass, &q);
+            assert_gradient(&objective, &random(N, dims, 7), &format!("{kernel:?} {loss}"));
+            assert_gradient(
+                &objective.with_early_exaggeration(4.0),
+                &random(N, dims, 7),
+                &format!("{kernel:?} {loss} exaggerated"),
+            );
+            let alone = Objective::new(kernel, loss, &mass, &q).without_self_pairs();
+            assert_gradient(&alone, &random(N, dims, 8), &format!("{kernel:?} {loss} without self pairs"));
         }
     }
 }
 
-/// The pass over pairs against the n×n matrices of the kernel, up to what no place changes.
+/// The pass over pairs against the n×n matrices of the kernel, up to terms without Z.
 #[test]
 fn values_differ_as_the_loss_of_the_kernel_does() {
     let (mass, q) = (mass(), weights());
-    for (kernel, loss) in kernels().into_iter().filter(|&(kernel, loss)| Landscape::streams(kernel, loss)) {
-        let landscape = Landscape::new(kernel, loss, &mass, &q);
+    for (kernel, loss) in kernels().into_iter().filter(|&(kernel, loss)| Objective::is_of_pair_sums(kernel, loss)) {
+        let objective = Objective::new(kernel, loss, &mass, &q);
         let by_definition = |z: &Matrix<'_>| {
             let c = kernel.eval(z, &q).unwrap();
             let pairs = (0..N).flat_map(|k| (0..N).map(move |l| (k, l)));
@@ -83,7 +88,7 @@ fn values_differ_as_the_loss_of_the_kernel_does() {
             pairs.map(|(k, l)| q[k] * q[l] * loss.f2(c[(k, l)]) - mass[(k, l)] * loss.g(c[(k, l)])).sum::<f64>()
         };
         let (a, b) = (random(N, 2, 3), random(N, 2, 4));
-        let found = landscape.slope(&a).unwrap().0 - landscape.slope(&b).unwrap().0;
+        let found = objective.value_and_gradient(&a).unwrap().0 - objective.value_and_gradient(&b).unwrap().0;
         let expected = by_definition(&a) - by_definition(&b);
         assert!((found - expected).abs() < 1e-10, "{kernel:?} {loss}: {found} {expected}");
     }
@@ -107,27 +112,29 @@ fn samples_are_prototypes_of_their_own_similarity() {
     let dense =
         Matrix::from_fn(size, size, |i, j| if near(i, j) { 2.5 * q[i] * f64::from(value(i, j)) * q[j] } else { 0.0 });
     let z = random(size, 2, 5);
-    for (kernel, loss) in kernels().into_iter().filter(|&(kernel, loss)| Landscape::streams(kernel, loss)) {
-        let (value, slope) = Landscape::of_samples(kernel, loss, &sparse, &q, 2.5).slope(&z).unwrap();
-        let (expected, slopes) = Landscape::new(kernel, loss, &dense, &q).without_loops().slope(&z).unwrap();
+    for (kernel, loss) in kernels().into_iter().filter(|&(kernel, loss)| Objective::is_of_pair_sums(kernel, loss)) {
+        let (value, gradient) = Objective::of_samples(kernel, loss, &sparse, &q, 2.5).value_and_gradient(&z).unwrap();
+        let (expected, expected_gradient) =
+            Objective::new(kernel, loss, &dense, &q).without_self_pairs().value_and_gradient(&z).unwrap();
         assert!((value - expected).abs() < 1e-12 * (1.0 + expected.abs()), "{kernel:?} {value} {expected}");
-        let far = slope.values().iter().zip(slopes.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let far =
+            gradient.values().iter().zip(expected_gradient.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(far < 1e-12, "{kernel:?} {loss}: {far}");
     }
 }
 
 #[test]
-fn adam_ends_below_its_start_and_where_nothing_pulls() {
+fn adam_ends_below_its_start_and_where_the_gradient_is_zero() {
     let (mass, q) = (mass(), weights());
-    // Under the binary cross-entropy these masses, which no similarity in [0, 1] has, pull without end.
+    // Under the binary cross-entropy these masses, which no similarity in [0, 1] has, attract without end.
     for (kernel, loss) in kernels().into_iter().filter(|(_, loss)| *loss != Loss::BinaryCrossEntropy) {
-        let landscape = Landscape::new(kernel, loss, &mass, &q);
+        let objective = Objective::new(kernel, loss, &mass, &q);
         let start = random(N, 2, 9);
-        let (before, _) = landscape.slope(&start).unwrap();
-        let (after, there) = Adam { steps: 2000, rate: 0.3 }.descend(&landscape, start).unwrap();
-        let (value, slope) = landscape.slope(&there).unwrap();
+        let (before, _) = objective.value_and_gradient(&start).unwrap();
+        let (after, end) = Adam { steps: 2000, learning_rate: 0.3 }.descend(&objective, start).unwrap();
+        let (value, gradient) = objective.value_and_gradient(&end).unwrap();
         assert!(after < before && after == value, "{kernel:?} {loss}");
-        let steepest = slope.values().iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        let steepest = gradient.values().iter().fold(0.0f64, |m, v| m.max(v.abs()));
         assert!(steepest < 2e-3, "{kernel:?} {loss}: {steepest}");
     }
 }

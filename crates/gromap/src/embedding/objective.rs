@@ -1,0 +1,182 @@
+//! The objective E(Z): the loss as a function of the prototypes alone, with M and q fixed. Adam minimises it.
+//!
+//! With W_kl = w(d²_kl) for the squared distance of prototypes k and l, and s = ΣM, up to terms without Z,
+//!
+//! | loss, normalisation | E |
+//! |---|---|
+//! | KL, measure | −⟨M, log W⟩ + s·log(qᵀWq) |
+//! | KL, cells | −⟨M, log W⟩ + s·log(ΣW) + qᵀWq / ΣW |
+//! | KL, none | −⟨M, log W⟩ + qᵀWq |
+//! | binary cross-entropy, none | −⟨M, log W − log(1−W)⟩ − qᵀ log(1−W) q |
+//!
+//! Each is a function of three sums over pairs: the attraction ⟨M, a(W)⟩ (`attraction.rs`) and the repulsions qᵀ r(W) q and
+//! Σ r(W) (`repulsion.rs`). Value and gradient are put together here from these sums and their gradients. Nothing of
+//! size n×n is written, and at n = N, where M is as sparse as C_X, nothing of that size is read. A pass costs, for each
+//! pair, a division, some 4d + 6 multiplications and, only where E itself is asked for, a logarithm or two.
+//!
+//! Kernels that are normalised by rows or doubly stochastic, and other pairs of loss and normalisation, go
+//! through [`PrototypeKernel`] and its n×n matrices.
+
+use super::attraction::{self, StoredPairs};
+use super::dense::DensePass;
+use super::kernel::PrototypeKernel;
+use super::pairs::{Coordinates, PairSum};
+use super::radial::{Normalization, Radial};
+use super::repulsion::{Repulsion, RepulsionSums};
+use crate::error::Result;
+use crate::loss::Loss;
+use crate::numeric::Matrix;
+use crate::numeric::vector::LANES;
+use crate::similarity::{Similarity, Sparse};
+
+/// M, and with it how the sums over pairs are computed.
+#[derive(Clone)]
+enum Mass<'a> {
+    /// n×n, for kernels that need n×n matrices.
+    Matrix(Matrix<'a>),
+    /// n×n, symmetric, in rows that end in zeros up to a multiple of [`LANES`]: attraction and repulsion in one pass.
+    Dense(Matrix<'a>),
+    /// Every prototype is one sample: attraction between the stored pairs, and a repulsion of its own.
+    Samples(StoredPairs<'a>, Repulsion),
+}
+
+/// E(Z) for given M and q.
+#[derive(Clone)]
+pub(crate) struct Objective<'a> {
+    kernel: Radial,
+    loss: Loss,
+    mass: Mass<'a>,
+    /// q
+    weights: &'a [f64],
+    /// s = ΣM.
+    total: f64,
+    /// Whether the pair of a prototype with itself counts. Not where a prototype is a single sample, and not under a loss
+    /// that is infinite there.
+    self_pairs: bool,
+    /// What the attraction is multiplied with; 1 but for early exaggeration.
+    exaggeration: f64,
+}
+
+impl<'a> Objective<'a> {
+    /// The objective for prototypes of many samples, M of size n×n.
+    pub(crate) fn new(kernel: Radial, loss: Loss, mass: &'a Matrix<'_>, weights: &'a [f64]) -> Self {
+        let total = mass.values().iter().sum();
+        let n = mass.rows();
+        let symmetric = |k, l| if l < n { 0.5 * (mass[(k, l)] + mass[(l, k)]) } else { 0.0 };
+        let mass = match Self::is_of_pair_sums(kernel, loss) {
+            true => Mass::Dense(Matrix::from_fn(n, n.next_multiple_of(LANES), symmetric)),
+            false => Mass::Matrix(mass.view()),
+        };
+        let self_pairs = loss != Loss::BinaryCrossEntropy;
+        Self { kernel, loss, mass, weights, total, self_pairs, exaggeration: 1.0 }
+    }
+
+    /// The objective of classical embedding: one prototype for every sample of `scale` times a symmetric similarity.
+    pub(crate) fn of_samples(
+        kernel: Radial,
+        loss: Loss,
+        similarity: &'a Sparse<'static, f32>,
+        weights: &'a [f64],
+        scale: f64,
+    ) -> Self {
+        let of_row = |k: usize| {
+            let (columns, values) = similarity.row(k);
+            weights[k] * columns.iter().zip(values).map(|(&l, &v)| f64::from(v) * weights[l as usize]).sum::<f64>()
+        };
+        let total = scale * (0..similarity.len()).map(of_row).sum::<f64>();
+        let mass = Mass::Samples(StoredPairs { similarity, scale }, Repulsion::Exact);
+        Self { kernel, loss, mass, weights, total, self_pairs: false, exaggeration: 1.0 }
+    }
+
+    /// The same, but the pair of a prototype with itself does not count.
+    pub(crate) fn without_self_pairs(mut self) -> Self {
+        self.self_pairs = false;
+        self
+    }
+
+    /// The same with early exaggeration: the attraction is multiplied with `factor`, which lets clusters form and move
+    /// past each other before the objective itself is minimised.
+    pub(crate) fn with_early_exaggeration(&self, factor: f64) -> Self {
+        Self { exaggeration: factor, ..self.clone() }
+    }
+
+    /// Whether E is one of the table above, a function of a few sums over pairs that needs no n×n kernel.
+    pub(crate) fn is_of_pair_sums(kernel: Radial, loss: Loss) -> bool {
+        use Normalization::{Cells, Measure, None};
+        matches!((loss, kernel.normalization), (Loss::Kl, None | Cells | Measure) | (Loss::BinaryCrossEntropy, None))
+    }
+
+    /// E and ∂E/∂Z (n×d).
+    pub(crate) fn value_and_gradient(&self, prototypes: &Matrix<'_>) -> Result<(f64, Matrix<'static>)> {
+        self.evaluate::<true>(prototypes)
+    }
+
+    /// ∂E/∂Z (n×d) alone, which takes no logarithms where E is a function of sums over pairs.
+    pub(crate) fn gradient(&self, prototypes: &Matrix<'_>) -> Result<Matrix<'static>> {
+        Ok(self.evaluate::<false>(prototypes)?.1)
+    }
+
+    /// E, which is only right if its `VALUE` is asked for, and ∂E/∂Z.
+    fn evaluate<const VALUE: bool>(&self, prototypes: &Matrix<'_>) -> Result<(f64, Matrix<'static>)> {
+        let &Self { kernel, loss, self_pairs, .. } = self;
+        let coordinates = || Coordinates::new(prototypes, self.weights);
+        let (attraction, repulsion) = match &self.mass {
+            Mass::Matrix(mass) => return self.by_kernel_matrix(prototypes, mass),
+            Mass::Dense(mass) => DensePass::<VALUE> { kernel, loss, mass, self_pairs }.sums(&coordinates()),
+            Mass::Samples(pairs, repulsion) => {
+                let coordinates = coordinates();
+                let attraction = attraction::of_stored_pairs::<VALUE>(*pairs, kernel.profile, loss, &coordinates);
+                (attraction, repulsion.sums::<VALUE>(kernel, loss, &coordinates))
+            }
+        };
+        Ok(self.put_together(&attraction, &repulsion, prototypes.columns()))
+    }
+
+    /// E and ∂E/∂Z from the sums and their gradients.
+    fn put_together(&self, attraction: &PairSum, repulsion: &RepulsionSums, dims: usize) -> (f64, Matrix<'static>) {
+        let (s, weighted) = (self.total, repulsion.weighted.value);
+        let attracted = self.exaggeration * attraction.value;
+        // E, and its derivatives with respect to the sums qᵀ r(W) q and Σ r(W).
+        let (value, by_weighted, by_cells) = match (self.kernel.normalization, &repulsion.cells) {
+            (Normalization::Measure, _) => (s * weighted.ln() - attracted, s / weighted, 0.0),
+            (Normalization::Cells, Some(PairSum { value: cells, .. })) => {
+                let value = s * cells.ln() + weighted / cells - attracted;
+                (value, 1.0 / cells, s / cells - weighted / (cells * cells))
+            }
+            _ => (weighted - attracted, 1.0, 0.0),
+        };
+        let mut gradient = Matrix::zeros(self.weights.len(), dims);
+        for (k, out) in gradient.values_mut().chunks_exact_mut(dims).enumerate() {
+            let here = k * dims..(k + 1) * dims;
+            let (attracted, repelled) =
+                (&attraction.gradient[here.clone()], &repulsion.weighted.gradient[here.clone()]);
+            let of_cells = repulsion.cells.as_ref().map(|cells| &cells.gradient[here]);
+            for (c, out) in out.iter_mut().enumerate() {
+                let repelled = by_weighted * self.weights[k] * repelled[c] + of_cells.map_or(0.0, |g| by_cells * g[c]);
+                *out = 4.0 * (repelled - self.exaggeration * attracted[c]);
+            }
+        }
+        (value, gradient)
+    }
+
+    /// E and ∂E/∂Z through the n×n kernel C and ∂E/∂C.
+    fn by_kernel_matrix(&self, prototypes: &Matrix<'_>, mass: &Matrix<'_>) -> Result<(f64, Matrix<'static>)> {
+        let (q, n) = (self.weights, self.weights.len());
+        let kernel = self.kernel.eval(prototypes, q)?;
+        let mut value = 0.0;
+        let by_kernel = Matrix::from_fn(n, n, |k, l| {
+            if k == l && !self.self_pairs {
+                return 0.0;
+            }
+            let (pairs, mass, b) = (q[k] * q[l], self.exaggeration * mass[(k, l)], kernel[(k, l)]);
+            value += pairs * self.loss.f2(b) - mass * self.loss.g(b);
+            let (repulsion, attraction) = self.loss.slopes(b);
+            pairs * repulsion - mass * attraction
+        });
+        Ok((value, self.kernel.pull_back(prototypes, q, &kernel, &by_kernel)?))
+    }
+}
+
+#[cfg(test)]
+#[path = "objective_tests.rs"]
+mod tests;

@@ -1,0 +1,181 @@
+//! The raw kernel of a neighbour embedding: how similar two prototypes are, as a function of their distance.
+//!
+//! | profile | w(d²) | log w | ∂ log w / ∂d² | 1/w − 1 |
+//! |---|---|---|---|---|
+//! | Gaussian | exp(−d²) | −d² | −1 | exp(d²) − 1 |
+//! | Student | 1/(1 + d²) | −log(1 + d²) | −w | d² |
+//! | UMAP | 1/(1 + u), u = a·d^{2b} | −log(1 + u) | −b·u·w/d² | u |
+//!
+//! The formulas stand here once. They are evaluated in two ways: with the functions of the standard library, where an
+//! n×n kernel is formed ([`Profile::at`]), and with the functions of `numeric/`, which have no branches, in loops that
+//! the compiler turns into vector instructions (`pairs.rs`).
+
+use super::umap_curve;
+use crate::error::{Error, Result};
+use crate::numeric::{exponential, logarithm};
+
+/// Logarithms of a kernel are kept above this: a positive entry never becomes zero, on which the logarithmic losses would
+/// be infinite.
+pub(super) const LEAST_LOGARITHM: f64 = -690.0;
+
+/// How the raw kernel falls with the distance d.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Profile {
+    /// exp(−d²)
+    Gaussian,
+    /// 1/(1 + d²)
+    Student,
+    /// 1/(1 + a·d^{2b})
+    Umap {
+        /// a
+        a: f64,
+        /// b
+        b: f64,
+    },
+}
+
+impl Profile {
+    /// UMAP's curve: 1 up to `min_dist`, then falling like exp(−(d − min_dist)/spread), fitted by
+    /// least squares.
+    ///
+    /// ```
+    /// use gromap::embedding::Profile;
+    /// let Profile::Umap { a, b } = Profile::umap(0.1, 1.0)? else { unreachable!() };
+    /// assert!((a - 1.577).abs() < 1e-3 && (b - 0.895).abs() < 1e-3);
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn umap(min_dist: f64, spread: f64) -> Result<Self> {
+        if !(spread > 0.0 && spread.is_finite()) {
+            return Err(Error::parameter("spread", spread, "positive and finite"));
+        }
+        if !(min_dist >= 0.0 && min_dist <= spread) {
+            return Err(Error::parameter("min_dist", min_dist, format!("between 0 and spread, {spread}")));
+        }
+        let (a, b) = umap_curve::fit(min_dist, spread);
+        Ok(Self::Umap { a, b })
+    }
+
+    /// The kernel at one squared distance, by the functions of the standard library.
+    #[inline]
+    pub(super) fn at(self, square: f64) -> RawKernel {
+        match self {
+            Self::Gaussian => Gaussian.at::<Precise>(square),
+            Self::Student => Student.at::<Precise>(square),
+            // At zero the derivative is infinite, but what it is multiplied with, z_k − z_l, is zero: any finite number
+            // will do.
+            Self::Umap { a, b } => Umap { a, b }.at::<Precise>(square.max(f64::MIN_POSITIVE)),
+        }
+    }
+}
+
+/// The kernel of one pair of prototypes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawKernel {
+    /// w
+    pub(super) w: f64,
+    /// log w
+    pub(super) log: f64,
+    /// ∂ log w / ∂d²
+    pub(super) log_derivative: f64,
+    /// 1/w − 1
+    pub(super) odds: f64,
+}
+
+/// A profile as a type of its own, so that a loop over pairs is compiled for one formula.
+pub(super) trait Curve: Copy {
+    /// Whether the derivative of log w is infinite at distance zero.
+    const SINGULAR_AT_ZERO: bool = false;
+
+    /// The kernel at a squared distance; a singular one asks for a positive distance.
+    fn at<E: Elementary>(self, square: f64) -> RawKernel;
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Gaussian;
+
+#[derive(Clone, Copy)]
+pub(super) struct Student;
+
+#[derive(Clone, Copy)]
+pub(super) struct Umap {
+    pub(super) a: f64,
+    pub(super) b: f64,
+}
+
+impl Curve for Gaussian {
+    #[inline(always)]
+    fn at<E: Elementary>(self, square: f64) -> RawKernel {
+        let log = (-square).max(LEAST_LOGARITHM);
+        let w = E::exp(log);
+        RawKernel { w, log, log_derivative: -1.0, odds: (1.0 - w) / w }
+    }
+}
+
+impl Curve for Student {
+    #[inline(always)]
+    fn at<E: Elementary>(self, square: f64) -> RawKernel {
+        let w = 1.0 / (1.0 + square);
+        RawKernel { w, log: -E::ln_1p(square), log_derivative: -w, odds: square }
+    }
+}
+
+impl Curve for Umap {
+    const SINGULAR_AT_ZERO: bool = true;
+
+    #[inline(always)]
+    fn at<E: Elementary>(self, square: f64) -> RawKernel {
+        let odds = self.a * E::power(square, self.b);
+        let w = 1.0 / (1.0 + odds);
+        RawKernel { w, log: -E::ln_1p(odds), log_derivative: -self.b * odds * w / square, odds }
+    }
+}
+
+/// The elementary functions that a profile is evaluated with.
+pub(super) trait Elementary {
+    /// exp x
+    fn exp(x: f64) -> f64;
+    /// log(1 + x)
+    fn ln_1p(x: f64) -> f64;
+    /// x^y of a positive x
+    fn power(x: f64, y: f64) -> f64;
+}
+
+/// Those of the standard library: one number at a time.
+pub(super) struct Precise;
+
+impl Elementary for Precise {
+    #[inline(always)]
+    fn exp(x: f64) -> f64 {
+        x.exp()
+    }
+
+    #[inline(always)]
+    fn ln_1p(x: f64) -> f64 {
+        x.ln_1p()
+    }
+
+    #[inline(always)]
+    fn power(x: f64, y: f64) -> f64 {
+        x.powf(y)
+    }
+}
+
+/// Those of `numeric/`: without branches, for loops that become vector instructions.
+pub(super) struct Vectors;
+
+impl Elementary for Vectors {
+    #[inline(always)]
+    fn exp(x: f64) -> f64 {
+        exponential::exp(x)
+    }
+
+    #[inline(always)]
+    fn ln_1p(x: f64) -> f64 {
+        logarithm::ln(1.0 + x)
+    }
+
+    #[inline(always)]
+    fn power(x: f64, y: f64) -> f64 {
+        exponential::exp(y * logarithm::ln(x))
+    }
+}

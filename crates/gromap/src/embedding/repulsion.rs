@@ -1,0 +1,139 @@
+//! Repulsion: the sums qᵀ r(W) q and, for one normalisation, Σ r(W) over all pairs of prototypes, and their gradients.
+//!
+//! | loss | r(W) | ∂r/∂d² |
+//! |---|---|---|
+//! | KL | W | W·∂ log W/∂d² |
+//! | binary cross-entropy | −log(1−W) | W·(∂ log W/∂d²) / (1−W) |
+//!
+//! The objective adds a function of them: what is not held together by attraction moves apart. Unlike attraction,
+//! repulsion acts between all pairs, so that an exact pass costs O(n²·d): nothing for n prototypes, much for n = N.
+//! [`Repulsion`] is where an approximation comes in: a new variant, computed in a file of its own, that returns the
+//! same [`RepulsionSums`].
+
+use super::pairs::{At, Coordinates, PairSum, Row, RowPass, Store, fill, run};
+use super::profile::RawKernel;
+use super::radial::{Normalization, Radial};
+use crate::loss::Loss;
+use crate::numeric::logarithm::ln;
+
+/// How the repulsion between samples is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repulsion {
+    /// Over all pairs.
+    Exact,
+}
+
+/// What any way to compute the repulsion returns.
+pub(super) struct RepulsionSums {
+    /// qᵀ r(W) q, but the factor q_k is left out of the gradient at prototype k. The value is needed for the normalised KL
+    /// loss in any case, and else only where the value of the objective is asked for.
+    pub(super) weighted: PairSum,
+    /// Σ r(W), where the kernel is normalised over cells.
+    pub(super) cells: Option<PairSum>,
+}
+
+impl Repulsion {
+    /// The repulsion of every prototype from all others, but not from itself.
+    pub(super) fn sums<const VALUE: bool>(
+        self,
+        kernel: Radial,
+        loss: Loss,
+        coordinates: &Coordinates,
+    ) -> RepulsionSums {
+        match self {
+            Self::Exact => {
+                let [weighted, cells] = run(&ExactPass::<VALUE> { kernel, loss }, coordinates);
+                RepulsionSums::new(weighted, cells, kernel)
+            }
+        }
+    }
+}
+
+impl RepulsionSums {
+    /// Keeps the sum over cells where the kernel is normalised over them.
+    pub(super) fn new(weighted: PairSum, cells: PairSum, kernel: Radial) -> Self {
+        Self { weighted, cells: (kernel.normalization == Normalization::Cells).then_some(cells) }
+    }
+}
+
+/// Stores r, where its sum is needed, and ∂r/∂d².
+pub(super) struct Repelling<'r, const VALUE: bool> {
+    values: &'r mut [f64],
+    derivatives: &'r mut [f64],
+}
+
+impl<'r, const VALUE: bool> Repelling<'r, VALUE> {
+    /// Room for `length` pairs in a row.
+    #[inline(always)]
+    pub(super) fn in_row(row: &'r mut Row, length: usize) -> Self {
+        row.resize(length);
+        Self { values: &mut row.values[..length], derivatives: &mut row.derivatives[..length] }
+    }
+}
+
+impl<const VALUE: bool> Store for Repelling<'_, VALUE> {
+    #[inline(always)]
+    fn set(&mut self, loss: Loss, l: usize, kernel: RawKernel) {
+        let RawKernel { w, log, log_derivative, odds } = kernel;
+        if loss == Loss::BinaryCrossEntropy {
+            self.derivatives[l] = log_derivative * w / (odds * w);
+            if VALUE {
+                self.values[l] = -(log + ln(odds)); // −log(1 − W)
+            }
+        } else {
+            (self.values[l], self.derivatives[l]) = (w, log_derivative * w);
+        }
+    }
+}
+
+/// Adds the row of prototype k to the sums qᵀ r(W) q and Σ r(W), and writes their gradients at k.
+#[inline(always)]
+pub(super) fn add_row<V: pulp::Simd>(
+    at: At<'_, V>,
+    normalization: Normalization,
+    row: &mut Row,
+    [weighted, cells]: [&mut f64; 2],
+    [of_weighted, of_cells]: [&mut [f64]; 2],
+) {
+    let At { simd, k, coordinates } = at;
+    if normalization == Normalization::Cells {
+        *cells += row.sum(simd, coordinates.ones());
+        row.gradient(at, of_cells);
+    }
+    let q = coordinates.weights();
+    *weighted += q[k] * row.sum(simd, q);
+    row.weigh(q);
+    row.gradient(at, of_weighted);
+}
+
+/// All pairs, row by row.
+struct ExactPass<const VALUE: bool> {
+    kernel: Radial,
+    loss: Loss,
+}
+
+/// The pairs of one prototype.
+#[derive(Default)]
+struct Scratch {
+    squares: Vec<f64>,
+    row: Row,
+}
+
+impl<const VALUE: bool> RowPass<2> for ExactPass<VALUE> {
+    type Scratch = Scratch;
+
+    #[inline(always)]
+    fn row<V: pulp::Simd>(
+        &self,
+        at: At<'_, V>,
+        Scratch { squares, row }: &mut Scratch,
+        [weighted, cells]: &mut [f64; 2],
+        gradients: [&mut [f64]; 2],
+    ) {
+        let &Self { kernel, loss } = self;
+        let squares = at.coordinates.squared_distances(at.k, squares);
+        fill(kernel.profile, loss, squares, Repelling::<VALUE>::in_row(row, squares.len()));
+        row.remove(at.k);
+        add_row(at, kernel.normalization, row, [weighted, cells], gradients);
+    }
+}

@@ -8,8 +8,9 @@ from gromap._core import __version__
 if TYPE_CHECKING:
     from gromap import affinity, metrics
     from gromap._clustering import GromovClustering
+    from gromap._model_file import load
     from gromap._progress import Progress
-    from gromap._reduction import GromovDR, Path, load
+    from gromap._reduction import GromovDR, Path
     from gromap._transport import Barycenter, Transport, srgw, srgw_barycenter
 
 __all__ = [
@@ -36,7 +37,7 @@ _HOMES = {
     "Path": "_reduction",
     "Progress": "_progress",
     "Transport": "_transport",
-    "load": "_reduction",
+    "load": "_model_file",
     "srgw": "_transport",
     "srgw_barycenter": "_transport",
 }

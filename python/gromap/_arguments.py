@@ -12,7 +12,6 @@ import joblib
 import numpy as np
 import scipy.sparse as sp
 
-
 _MOST_THREADS = 64
 
 
@@ -29,11 +28,12 @@ class Input:
 class Settings:
     """Solver, stopping rule and seed, as the bindings read them."""
 
-    def __init__(self, solver, epsilon, max_iter, tol, random_state):
+    def __init__(self, solver, epsilon, max_iter, rel_tol, abs_tol, random_state):
         self.solver = solver
         self.epsilon = None if epsilon is None else float(epsilon)
         self.max_iter = count(max_iter)
-        self.tol = float(tol)
+        self.rel_tol = float(rel_tol)
+        self.abs_tol = float(abs_tol)
         self.seed = seed(random_state)
 
 
@@ -52,7 +52,7 @@ def similarity_of(C):
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
-        return rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), floating(rows.data, "C")
+        return rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), floating(rows.data, "C")[None]
     return samples(C, "C")
 
 
@@ -98,7 +98,7 @@ def vector(array, name, dtype):
 def count(value):
     whole = int(value)
     if whole != value or whole < 0:
-        raise ValueError(f"{value} is not a number of things")
+        raise ValueError(f"{value} is not a whole number from 0")
     return whole
 
 

@@ -5,17 +5,10 @@ from __future__ import annotations
 from numbers import Integral
 from types import SimpleNamespace
 
-import numpy as np
 from sklearn.utils import check_scalar
 
-from gromap import _arguments as given
 from gromap import _core
 from gromap._estimator import Estimator
-from gromap._progress import with_callbacks
-
-# What a map has and a clustering does not.
-_NO_MAP = {"n_components": 1, "alpha": 1.0, "alpha_scale": "start", "normalization": "measure"}
-_NO_KERNEL = SimpleNamespace(kernel="rbf", gamma=None, coef0=None, degree=None)
 
 
 class GromovClustering(Estimator):
@@ -35,6 +28,8 @@ class GromovClustering(Estimator):
         Clusters weigh what their samples weigh.
     perplexity, n_neighbors, loss, init, n_init, solver, max_iter, tol, pca, scale, precomputed
         As in :class:`GromovDR`.
+    kernel, gamma, coef0, degree
+        As in :class:`GromovDR`: the kernel of ``method="kernel-pca"``.
     random_state, n_jobs, verbose, callback
         As in :class:`GromovDR`.
 
@@ -57,7 +52,8 @@ class GromovClustering(Estimator):
 
     See Also
     --------
-    GromovDR : Clusters with a place on a map, and new samples.
+    GromovDR : Clusters with a place on a map.
+    load : Clusters from a file.
 
     Examples
     --------
@@ -68,6 +64,8 @@ class GromovClustering(Estimator):
     >>> metrics.adjusted_rand_score(y, labels) > 0.8
     True
     """
+
+    _size = "n_clusters"
 
     def __init__(
         self,
@@ -87,6 +85,10 @@ class GromovClustering(Estimator):
         tol=1e-9,
         pca="auto",
         scale=None,
+        kernel="rbf",
+        gamma=None,
+        coef0=1.0,
+        degree=3,
         precomputed=None,
         random_state=None,
         n_jobs=None,
@@ -108,62 +110,30 @@ class GromovClustering(Estimator):
         self.tol = tol
         self.pca = pca
         self.scale = scale
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
         self.precomputed = precomputed
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
 
-    @with_callbacks
-    def fit(self, X, y=None, sample_weight=None):
-        """Cluster samples, or by a similarity or distances.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or what ``precomputed`` says
-            With ``precomputed="similarity"`` an ndarray, a scipy sparse matrix, or a factor ``(A,)``; with
-            ``precomputed="distance"`` an ndarray of shape (n_samples, n_samples).
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            Equal by default.
-
-        Returns
-        -------
-        self
-        """
-        clusters = check_scalar(self.n_clusters, "n_clusters", Integral, min_val=1)
+    def _parameters(self):
+        check_scalar(self.n_clusters, "n_clusters", Integral, min_val=1)
         self._check_words("target", "target_scale", "weights")
         if self.weights != "learned":
             raise ValueError(f"weights is {self.weights!r}; it must be 'learned'")
-        parameters = self._parameters(n_prototypes=clusters, kernel=_NO_KERNEL, **_NO_MAP)
-        X, weights, dtype = self._input(X, sample_weight, clusters, "n_clusters")
-        target = (self.target, self.target_scale)
-        with self._running(self._callbacks(X, weights)) as running:
-            if self.precomputed == "similarity":
-                found = _core.cluster_similarity(parameters, target, given.Input(X, weights), running)
-            else:
-                cluster = _core.cluster if self.precomputed is None else _core.cluster_distances
-                found = cluster(parameters, target, X, weights, running)
-        self.plan_ = given.csr(found["plan"], clusters)
-        self.labels_ = given.labels_of(self.plan_).astype(np.int64)
-        self.weights_ = found["weights"]
+        return SimpleNamespace(
+            common=self._common(), n_clusters=self.n_clusters, target=self.target, target_scale=self.target_scale
+        )
+
+    def _solve(self, parameters, data, running):
+        return _core.cluster(parameters, data, running)
+
+    def _read_model(self, model, dtype):
+        found = super()._read_model(model, dtype)
         self.target_ = found["target"]
-        features = found["features"]
-        self.cluster_features_ = None if features is None else features.astype(dtype, copy=False)
-        self._read_outcome(found)
-        self._warn()
-        return self
-
-    def fit_predict(self, X, y=None, sample_weight=None):
-        """Fit, and return the cluster of every sample.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return self.fit(X, y, sample_weight=sample_weight).labels_
+        self.cluster_features_ = self._in_precision(found["features"])
+        return found

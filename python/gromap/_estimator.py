@@ -1,4 +1,4 @@
-"""What both estimators share: parameters checked and handed over, samples validated, a fit watched."""
+"""What both estimators share: parameters checked and handed over, data validated, a fit watched, a model kept."""
 
 from __future__ import annotations
 
@@ -11,45 +11,142 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_scalar
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils import _safe_indexing, check_scalar
+from sklearn.utils.validation import _check_sample_weight, _get_feature_names, check_is_fitted, validate_data
 
 from gromap import _arguments as given
-from gromap._progress import Bar, CallbackSupportMixin, SklearnCallbacks, Watch
+from gromap import _core
+from gromap._files import write_atomically
+from gromap._progress import Bar, CallbackSupportMixin, SklearnCallbacks, Watch, with_callbacks
 
 _FLOATS = [np.float64, np.float32]
+
+# What scikit-learn notes of the samples; all other fitted values follow from the model.
+_OF_SAMPLES = ("n_features_in_", "feature_names_in_")
 
 # Frames from a warning to whoever called fit: scikit-learn's callbacks put one of their own between.
 _USER = 4 if hasattr(CallbackSupportMixin, "set_callbacks") else 3
 
 
 class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
-    """A thin class over a recipe of the core."""
+    """A thin class over a recipe of the core; a subclass has its parameters and reads its own fitted values."""
 
-    def _parameters(self, **others):
+    _size: str
+    """The parameter that says how many prototypes or clusters there are."""
+
+    @with_callbacks
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit to samples, to a similarity or to distances.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or what ``precomputed`` says
+            With ``precomputed="similarity"`` an ndarray, a scipy sparse matrix, or a factor ``(A,)``; with
+            ``precomputed="distance"`` an ndarray of shape (n_samples, n_samples).
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Equal by default.
+
+        Returns
+        -------
+        self
+        """
+        parameters = self._parameters()
+        data = self._data(X, sample_weight, getattr(self, self._size))
+        with self._running(SklearnCallbacks.of(self, self._most_rounds, X, sample_weight)) as running:
+            model = self._solve(parameters, data, running)
+        self._read_model(model, data.dtype)
+        self._warn()
+        return self
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """Fit, and return the prototype or cluster of every sample.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.fit(X, y, sample_weight=sample_weight).labels_
+
+    def predict(self, X):
+        """Return the prototype or cluster of every new sample; each is placed by itself.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            If both these and the samples fitted to are DataFrames, columns are matched by name.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self._model.predict(self._samples(X), self._quietly()).astype(np.int64)
+
+    def save(self, path):
+        """Write the fitted model to a file that Python, Rust and the ``gromap`` command read.
+
+        The file holds all that :func:`gromap.load` needs to predict and transform. It appears whole or not at all, and
+        replaces what was there.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> from gromap import GromovDR, load
+        >>> X = np.random.default_rng(0).normal(size=(60, 3))
+        >>> m = GromovDR(5, perplexity=10, random_state=0).fit(X)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     m.save(os.path.join(folder, "a.gromap"))
+        ...     again = load(os.path.join(folder, "a.gromap"))
+        >>> bool((again.predict(X) == m.predict(X)).all())
+        True
+        """
+        check_is_fitted(self)
+        write_atomically(path, self._model.to_bytes())
+
+    def _common(self):
         """Everything the core asks for that both estimators have."""
         check_scalar(self.n_init, "n_init", Integral, min_val=1)
         check_scalar(self.max_iter, "max_iter", Integral, min_val=0)
         check_scalar(self.tol, "tol", Real, min_val=0)
-        self._check_words("method", "solver")
+        check_scalar(self.coef0, "coef0", Real)
+        check_scalar(self.degree, "degree", Integral, min_val=0)
+        self._check_words("method", "solver", "kernel")
         self._check_words("loss", "scale", optional=True)
+        if self.gamma is not None:
+            check_scalar(self.gamma, "gamma", Real)
         if self.n_neighbors is not None:
             check_scalar(self.n_neighbors, "n_neighbors", Integral, min_val=1)
         if self.pca is not None and not isinstance(self.pca, str):
             check_scalar(self.pca, "pca", Integral, min_val=1)
+        if self.precomputed not in (None, "similarity", "distance"):
+            raise ValueError(f"precomputed is {self.precomputed!r}; it must be None, 'similarity' or 'distance'")
         perplexity = np.atleast_1d(np.asarray(self.perplexity, dtype=np.float64))
-        settings = given.Settings(self.solver, None, self.max_iter, self.tol, self.random_state)
         return SimpleNamespace(
             method=self.method,
             perplexity=perplexity.ravel().tolist(),
             n_neighbors=self.n_neighbors,
+            kernel=self.kernel,
+            gamma=self.gamma,
+            coef0=self.coef0,
+            degree=self.degree,
             loss=self.loss,
             init=self.init if isinstance(self.init, str) else given.plan_of(self.init, "init"),
             n_init=self.n_init,
-            pca="none" if self.pca is None else self.pca,
+            pca="none" if self.pca is None else str(self.pca),
             scale="none" if self.scale is None else self.scale,
-            settings=settings,
-            **others,
+            # Only a share of the loss means the same for every similarity.
+            settings=given.Settings(self.solver, None, self.max_iter, self.tol, 0.0, self.random_state),
         )
 
     def _check_words(self, *names, optional=False):
@@ -59,41 +156,50 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             if not (optional and value is None):
                 check_scalar(value, name, str)
 
-    def _check_precomputed(self):
-        if self.precomputed not in (None, "similarity", "distance"):
-            raise ValueError(f"precomputed is {self.precomputed!r}; it must be None, 'similarity' or 'distance'")
+    def _samples(self, X):
+        """New samples as the core reads them, their columns in the order of those fitted to."""
+        names = _get_feature_names(X)
+        known = getattr(self, "feature_names_in_", None)
+        if names is not None and known is not None and not np.array_equal(names, known):
+            X = _safe_indexing(X, self._model.columns_of(names.tolist()), axis=1)
+        return self._validated(X, reset=False)
 
-    def _samples(self, X, reset):
-        """Samples as the core reads them: C-contiguous f32 or f64 as it is, anything else converted once."""
+    def _validated(self, X, reset=True):
+        """C-contiguous f32 or f64 as it is, anything else converted once."""
         least = 2 if reset else 1
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, order="C", ensure_min_samples=least, reset=reset)
         return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
 
-    def _input(self, X, sample_weight, size, name):
-        """What a fit works on: samples, a similarity or distances, and weights; `size` of `name` must not exceed their
-        number."""
-        self._check_precomputed()
+    def _data(self, X, sample_weight, size):
+        """What a fit works on, as the bindings read it; there must be at least `size` samples."""
         if self.precomputed is None:
-            X = self._samples(X, reset=True)
-            parts = X, X.shape[0], X.dtype
-        elif isinstance(X, tuple) and self.precomputed == "similarity":
-            similarity = given.similarity_of(X)
-            parts = similarity, similarity[0].shape[0], similarity[0].dtype
-        else:
+            X = self._validated(X)
+        elif self.precomputed == "distance" or not isinstance(X, tuple):
             # What a sparse matrix leaves out is no distance.
             sparse = "csr" if self.precomputed == "similarity" else False
             X = validate_data(self, X, accept_sparse=sparse, dtype=_FLOATS, order="C", ensure_min_samples=2)
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"a precomputed {self.precomputed} must be square, not {X.shape[0]} x {X.shape[1]}")
-            parts = X, X.shape[0], X.dtype
-        X, n_samples, dtype = parts
+        array = given.similarity_of(X)
+        rows = array[0] if isinstance(X, tuple) else X
+        n_samples, dtype = rows.shape[0], rows.dtype
+        names = getattr(self, "feature_names_in_", None) if self.precomputed is None else None
         if size is not None and size > n_samples:
-            raise ValueError(f"n_samples={n_samples} should be >= {name}={size}.")
+            raise ValueError(f"n_samples={n_samples} should be >= {self._size}={size}.")
         if sample_weight is not None:
             # It reads no more of X than the number of rows and the kind of array.
-            rows = np.empty((n_samples, 0))
-            sample_weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        return X, sample_weight, dtype
+            empty = np.empty((n_samples, 0))
+            sample_weight = _check_sample_weight(sample_weight, empty, dtype=np.float64, ensure_non_negative=True)
+        return SimpleNamespace(
+            kind=self.precomputed or "samples",
+            array=array,
+            weights=sample_weight,
+            feature_names=None if names is None else names.tolist(),
+            dtype=dtype,
+        )
+
+    def _quietly(self):
+        return SimpleNamespace(threads=given.threads(self.n_jobs), callback=None)
 
     @contextmanager
     def _running(self, callbacks=None):
@@ -110,15 +216,19 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         if callbacks is not None:
             callbacks.end()
 
-    def _callbacks(self, X, sample_weight):
-        return SklearnCallbacks.of(self, self._most_rounds, X, sample_weight)
-
     @property
     def _most_rounds(self):
         return self.max_iter * self.n_init
 
-    def _read_outcome(self, found):
-        """How it was reached, and what was not done as well as asked."""
+    def _read_model(self, model, dtype):
+        """Keeps the model and the fitted values that users see; returns its results, for those that a subclass has."""
+        self._model, self._dtype = model, dtype
+        found = model.results()
+        if found["feature_names"] is not None:
+            self.feature_names_in_ = np.array(found["feature_names"], dtype=object)
+        self.weights_ = found["weights"]
+        self.labels_ = found["labels"].astype(np.int64)
+        self.plan_ = given.csr(found["plan"], len(self.weights_))
         self.loss_ = found["loss"]
         self.loss_curve_ = found["loss_curve"]
         self.stop_reason_ = found["stop_reason"]
@@ -128,6 +238,11 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         rounds = len(self.loss_curve_) - 1 + (self.stop_reason_ == "stationary")
         self.n_iter_ = max(rounds, min(1, self.max_iter))
         self.warnings_ = found["warnings"]
+        return found
+
+    def _in_precision(self, array):
+        """An array in the precision of the samples."""
+        return None if array is None else array.astype(self._dtype, copy=False)
 
     def _warn(self, frames=_USER):
         """`frames` up from here is whoever called."""
@@ -146,3 +261,19 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = self.precomputed != "distance"
         tags.input_tags.pairwise = self.precomputed is not None
         return tags
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
+    def __getstate__(self):
+        """Pickles hold the model in its own format, so that copies through them are equal in every bit."""
+        state = super().__getstate__()
+        if "_model" not in state:
+            return state
+        kept = {name: value for name, value in state.items() if not name.endswith("_") or name in _OF_SAMPLES}
+        return {**kept, "_model": self._model.to_bytes()}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if "_model" in state:
+            self._read_model(_core.Model.from_bytes(state["_model"]), state["_dtype"])

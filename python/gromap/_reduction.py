@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from pathlib import Path as FilePath
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -15,30 +14,17 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gromap import _arguments as given
-from gromap import _core, _model_file, _report, metrics
+from gromap import _core, _report, metrics
 from gromap._estimator import Estimator
-from gromap._progress import with_callbacks
 
 # Neighbours that `score` looks at; scikit-learn's trustworthiness has the same default.
 _SCORED_NEIGHBORS = 5
 
-# What follows from the model, and is read from it again when an estimator is unpickled.
-_READ_FROM_MODEL = (
-    "prototypes_",
-    "weights_",
-    "prototype_features_",
-    "labels_",
-    "embedding_",
-    "plan_",
-    "prototype_indices_",
-    "loss_",
-    "loss_curve_",
-    "stop_reason_",
-    "hardness_",
-    "certificate_",
-    "n_iter_",
-    "warnings_",
-)
+
+def _has_labels(estimator):
+    if estimator.n_prototypes is None:
+        raise AttributeError("n_prototypes is None: new samples have places of their own (transform), not labels")
+    return True
 
 
 class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -154,6 +140,8 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     ((3, 2), (3,))
     """
 
+    _size = "n_prototypes"
+
     def __init__(
         self,
         n_prototypes=50,
@@ -209,35 +197,6 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.verbose = verbose
         self.callback = callback
 
-    @with_callbacks
-    def fit(self, X, y=None, sample_weight=None):
-        """Fit the map to samples, to a similarity or to distances.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or what ``precomputed`` says
-            With ``precomputed="similarity"`` an ndarray, a scipy sparse matrix, or a factor ``(A,)``; with
-            ``precomputed="distance"`` an ndarray of shape (n_samples, n_samples).
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            Equal by default.
-
-        Returns
-        -------
-        self
-        """
-        parameters = self._map_parameters()
-        X, weights, dtype = self._input(X, sample_weight, self.n_prototypes, "n_prototypes")
-        with self._running(self._callbacks(X, weights)) as running:
-            if self.precomputed == "similarity":
-                model = _core.fit_similarity(parameters, given.Input(X, weights), running)
-            else:
-                fit = _core.fit if self.precomputed is None else _core.fit_distances
-                model = fit(parameters, X, weights, running)
-        self._read_model(model, dtype)
-        self._warn()
-        return self
-
     def fit_transform(self, X, y=None, sample_weight=None):
         """Fit, and return the place of every sample.
 
@@ -252,49 +211,23 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """
         return self.fit(X, y, sample_weight=sample_weight).embedding_
 
-    def fit_predict(self, X, y=None, sample_weight=None):
-        """Fit, and return the prototype of every sample.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return self.fit(X, y, sample_weight=sample_weight).labels_
-
     def transform(self, X):
         """Place new samples, each by itself: on its prototype, or on a place of its own where every sample has one.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            If both these and the samples fitted to are DataFrames, columns are matched by name.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        X = self._samples(X, reset=False)
+        X = self._samples(X)
         return self._model.transform(X, self._quietly()).astype(X.dtype, copy=False)
 
-    @available_if(lambda self: self.n_prototypes is not None)
-    def predict(self, X):
-        """Return the prototype of every new sample.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        return self._model.predict(self._samples(X, reset=False), self._quietly()).astype(np.int64)
+    predict = available_if(_has_labels)(Estimator.predict)
 
     def score(self, X, y=None):
         """How well the map keeps neighbours: the trustworthiness of the places of ``X``.
@@ -311,7 +244,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             1 if all neighbours on the map are neighbours among the samples, about 1/2 for a random map.
         """
         check_is_fitted(self)
-        X = self._samples(X, reset=False)
+        X = self._samples(X)
         places = self._model.transform(X, self._quietly())
         return metrics.trustworthiness(X, places, n_neighbors=min(_SCORED_NEIGHBORS, (len(X) - 1) // 2))
 
@@ -320,7 +253,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or what ``precomputed`` says
         sizes : sequence of int
             Numbers of prototypes, ascending.
         warm : bool, default=False
@@ -341,44 +274,17 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         >>> [len(level.weights_) for level in levels], lineage[0].shape
         ([3, 6], (3, 6))
         """
-        if self.precomputed is not None:
-            raise ValueError("a path is fitted to samples; precomputed must be None")
-        parameters = self._map_parameters()
+        parameters = self._parameters()
         sizes = [given.count(size) for size in sizes]
-        X, weights, dtype = self._input(X, sample_weight, max(sizes, default=None), "n_prototypes")
+        data = self._data(X, sample_weight, max(sizes, default=None))
         with self._running() as running:
-            models, links = _core.path(parameters, X, (sizes, bool(warm)), weights, running)
-        levels = [self._level(size, model, dtype) for size, model in zip(sizes, models, strict=True)]
+            models, links = _core.path(parameters, data, sizes, "warm" if warm else "fresh", running)
+        # A path that was stopped has the levels that were reached.
+        levels = [self._level(size, model, data.dtype) for size, model in zip(sizes, models, strict=False)]
         for level in levels:
             level._warn(frames=3)
         shapes = [tuple(len(level.weights_) for level in pair) for pair in zip(levels[:-1], levels[1:], strict=True)]
         return Path(levels, [_matrix(triples, shape) for triples, shape in zip(links, shapes, strict=True)])
-
-    def save(self, path):
-        """Write the map to a file that Python, Rust and the ``gromap`` command read.
-
-        The file holds the map and what new samples need; names of columns are not in it. It appears whole or not at
-        all, and replaces what was there.
-
-        Parameters
-        ----------
-        path : str or path-like
-
-        Examples
-        --------
-        >>> import os, tempfile
-        >>> import numpy as np
-        >>> from gromap import GromovDR, load
-        >>> X = np.random.default_rng(0).normal(size=(60, 3))
-        >>> m = GromovDR(5, perplexity=10, random_state=0).fit(X)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     m.save(os.path.join(folder, "a.gromap"))
-        ...     again = load(os.path.join(folder, "a.gromap"))
-        >>> bool((again.predict(X) == m.predict(X)).all())
-        True
-        """
-        check_is_fitted(self)
-        _model_file.write_atomically(path, self._model.to_bytes())
 
     def report(self, path, *, title=None, labels=None, images=None, columns=None, ids=None, X=None):
         """Write the map as one HTML file that needs no network.
@@ -391,7 +297,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         labels : array-like of shape (n_samples,), optional
             Classes to colour by.
         images : ndarray of shape (n_samples, height, width) or (n_samples, height, width, channels), optional
-            Pictures of the samples; numbers that are not bytes are stretched to them.
+            Pictures of the samples: numbers from 0 to 1, from 0 to 255, or any that are then stretched to these.
         columns : mapping of str to array-like of shape (n_samples,), optional
             More to colour by or to search in, a DataFrame for example.
         ids : sequence, optional
@@ -402,27 +308,23 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_is_fitted(self)
         _report.write_page(path, [self], [], title=title, labels=labels, images=images, columns=columns, ids=ids, X=X)
 
-    def _map_parameters(self):
+    def _parameters(self):
         if self.n_prototypes is not None:
             check_scalar(self.n_prototypes, "n_prototypes", Integral, min_val=1)
         check_scalar(self.n_components, "n_components", Integral, min_val=1)
         check_scalar(self.alpha, "alpha", Real, min_val=0, max_val=1)
-        self._check_words("alpha_scale", "normalization", "kernel")
-        check_scalar(self.coef0, "coef0", Real)
-        check_scalar(self.degree, "degree", Integral, min_val=0)
-        if self.gamma is not None:
-            check_scalar(self.gamma, "gamma", Real)
-        return self._parameters(
+        self._check_words("alpha_scale", "normalization")
+        return SimpleNamespace(
+            common=self._common(),
             n_prototypes=self.n_prototypes,
             n_components=self.n_components,
             alpha=float(self.alpha),
             alpha_scale=self.alpha_scale,
             normalization=self.normalization,
-            kernel=SimpleNamespace(kernel=self.kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree),
         )
 
-    def _quietly(self):
-        return SimpleNamespace(threads=given.threads(self.n_jobs), callback=None)
+    def _solve(self, parameters, data, running):
+        return _core.fit(parameters, data, running)
 
     def _level(self, size, model, dtype):
         """An estimator of one size with a model of that size."""
@@ -434,41 +336,16 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return level
 
     def _read_model(self, model, dtype):
-        """The fitted values that users see, in the precision of the samples."""
-        self._model, self._dtype = model, dtype
-        found = model.results()
-
-        def in_precision(array):
-            return None if array is None else array.astype(dtype, copy=False)
-
-        self.prototypes_ = in_precision(found["prototypes"])
-        self.weights_ = found["weights"]
-        self.prototype_features_ = in_precision(found["features"])
-        self.labels_ = found["labels"].astype(np.int64)
-        self.embedding_ = in_precision(found["embedding"])
-        self.plan_ = given.csr(found["plan"], len(self.weights_))
+        found = super()._read_model(model, dtype)
+        self.prototypes_ = self._in_precision(found["prototypes"])
+        self.prototype_features_ = self._in_precision(found["features"])
+        self.embedding_ = self._in_precision(found["embedding"])
         self.prototype_indices_ = found["kept"].astype(np.int64)
-        self._read_outcome(found)
+        return found
 
     @property
     def _n_features_out(self):
         return self.prototypes_.shape[1]
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_model")
-
-    def __getstate__(self):
-        """Pickles hold the model in its own format, so that copies through them are equal in every bit."""
-        state = super().__getstate__()
-        if "_model" not in state:
-            return state
-        kept = {name: value for name, value in state.items() if name not in _READ_FROM_MODEL}
-        return {**kept, "_model": self._model.to_bytes()}
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        if "_model" in state:
-            self._read_model(_core.Model.from_bytes(state["_model"]), state["_dtype"])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -501,27 +378,6 @@ class Path(NamedTuple):
         """
         about = {"title": title, "labels": labels, "images": images, "columns": columns, "ids": ids, "X": X}
         _report.write_page(path, self.levels, self.lineage, **about)
-
-
-def load(path):
-    """Read a map that :meth:`GromovDR.save`, Rust or the ``gromap`` command wrote.
-
-    Parameters
-    ----------
-    path : str or path-like
-
-    Returns
-    -------
-    GromovDR
-        Fitted, with the parameters it was fitted with. A damaged file, or one of a later gromap, is a ``ValueError``.
-    """
-    data = FilePath(path).read_bytes()
-    model = _core.Model.from_bytes(data)
-    estimator = GromovDR(**_model_file.parameters_of(data))
-    estimator._read_model(model, np.dtype(np.float64))
-    if estimator.prototype_features_ is not None:
-        estimator.n_features_in_ = estimator.prototype_features_.shape[1]
-    return estimator
 
 
 def _matrix(triples, shape):

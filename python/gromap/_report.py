@@ -9,7 +9,7 @@ import numpy as np
 
 from gromap import _arguments as given
 from gromap import _core
-from gromap._model_file import write_atomically
+from gromap._files import write_atomically
 
 
 def page(levels, lineage, **about):
@@ -35,11 +35,11 @@ def describe(estimator, title=None, labels=None, images=None, columns=None, ids=
     names = getattr(estimator, "feature_names_in_", None)
     return SimpleNamespace(
         title=title,
-        classes=None if labels is None else _classes(labels),
+        labels=None if labels is None else np.asarray(labels).astype(str).tolist(),
         columns=[(name, _column(values)) for name, values in columns.items()],
         ids=None if ids is None else [str(name) for name in ids],
         images=None if images is None else _images(images),
-        samples=None if X is None else estimator._samples(X, reset=False),
+        samples=None if X is None else estimator._samples(X),
         feature_names=None if names is None else names.tolist(),
         parameters=[(name, str(value)) for name, value in _changed(estimator).items()],
     )
@@ -55,28 +55,20 @@ def _triples(link):
     return (*link.coords, link.data)
 
 
-def _classes(labels):
-    names, codes = np.unique(np.asarray(labels).astype(str), return_inverse=True)
-    return names.tolist(), codes.astype(np.uint32)
-
-
 def _column(values):
     values = np.asarray(values)
     return values.astype(np.float64).tolist() if values.dtype.kind in "biuf" else values.astype(str).tolist()
 
 
 def _images(images):
-    """Width, height, channels and pixels; numbers other than bytes are stretched from their least to their largest."""
+    """A picture in each row; width, height and channels."""
     images = np.asarray(images)
     if images.ndim not in (3, 4):
         raise ValueError(f"images must have shape (n_samples, height, width[, channels]), not {images.shape}")
-    if images.dtype != np.uint8:
-        low, high = images.min(initial=0), images.max(initial=0)
-        spread = float(high) - float(low)
-        images = np.round((images - low) * (255.0 / spread if spread > 0 else 0.0)).astype(np.uint8)
-    height, width = images.shape[1:3]
-    channels = images.shape[3] if images.ndim == 4 else 1
-    return width, height, channels, np.ascontiguousarray(images).ravel()
+    count, height, width, channels = images.shape if images.ndim == 4 else (*images.shape, 1)
+    precision = np.float64 if images.dtype.itemsize > 4 else np.float32
+    values = np.ascontiguousarray(images, dtype=precision).reshape(count, height * width * channels)
+    return values, (width, height, channels)
 
 
 def _changed(estimator):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -128,9 +128,9 @@ def srgw(
     X, F = _pair(features)
     target = given.matrix(Cbar, "Cbar", np.float64)
     prototypes = None if F is None else given.matrix(F, "features[1]", np.float64)
-    settings = given.Settings(solver, epsilon, max_iter, tol, random_state)
+    settings = given.Settings(solver, epsilon, max_iter, tol, tol, random_state)
     found = _core.srgw(given.Input(C, h, X, plan), target, prototypes, loss, _alpha(alpha, features), settings)
-    return Transport(**{**found, "plan": given.csr(found["plan"], target.shape[0])})
+    return _result(Transport, {**found, "plan": given.csr(found["plan"], target.shape[0])})
 
 
 def srgw_barycenter(
@@ -187,13 +187,18 @@ def srgw_barycenter(
             raise ValueError(f"{name} has {len(value)} entries for {len(C)} similarities")
     inputs = [given.Input(*part) for part in zip(C, lists["h"], lists["features"], lists["plan"], strict=True)]
     shares = [1.0] * len(C) if input_weights is None else [float(w) for w in input_weights]
-    settings = given.Settings(solver, epsilon, max_iter, tol, random_state)
+    settings = given.Settings(solver, epsilon, max_iter, tol, tol, random_state)
     found = _core.srgw_barycenter(inputs, shares, given.count(n), loss, _alpha(alpha, lists["features"][:1]), settings)
     plans = [given.csr(p, n) for p in found.pop("plans")]
     weights = found.pop("weights")
     if not several:
         plans, weights = plans[0], weights[0]
-    return Barycenter(plan=plans, weights=weights, **found)
+    return _result(Barycenter, {**found, "plan": plans, "weights": weights})
+
+
+def _result(kind, found):
+    """The fields that a result has; the core says more of some than they hold."""
+    return kind(**{field.name: found[field.name] for field in fields(kind)})
 
 
 def _alpha(alpha, features):

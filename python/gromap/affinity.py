@@ -9,8 +9,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from gromap import _arguments as given
 from gromap import _core
 
@@ -25,18 +23,6 @@ __all__ = [
     "SymmetricEntropic",
     "nearest_neighbors",
 ]
-
-_PARAMETERS = ("metric", "perplexity", "neighbors", "symmetric", "kernel", "gamma", "coef0", "degree", "landmarks")
-
-
-class _Recipe:
-    """The parameters of a recipe as the bindings read them: those it has, None for the rest."""
-
-    def __init__(self, recipe):
-        self.kind = recipe._kind
-        for name in (*_PARAMETERS, "tol", "max_iter"):
-            setattr(self, name, getattr(recipe, name, None))
-        self.seed = given.seed(getattr(recipe, "random_state", 0))
 
 
 class _Affinity:
@@ -54,7 +40,7 @@ class _Affinity:
         ndarray, scipy.sparse.csr_array or tuple of factors
             What :func:`gromap.srgw` takes, and :class:`gromap.GromovDR` with ``precomputed="similarity"``.
         """
-        found = _core.affinity(given.samples(X, "X"), _Recipe(self))
+        found = _core.affinity(given.samples(X, "X"), self, given.seed(getattr(self, "random_state", 0)))
         for message in found["warnings"]:
             warnings.warn(message, stacklevel=2)
         return _similarity(found["similarity"])
@@ -293,8 +279,7 @@ class SymmetricEntropic(_Affinity):
         -------
         scipy.sparse.csr_array
         """
-        samples = np.ascontiguousarray(given.samples(X, "X"), dtype=np.float32)
-        found = _core.symmetric_entropic(samples, _Recipe(self))
+        found = _core.symmetric_entropic(given.samples(X, "X"), self)
         similarity = found.pop("similarity")
         for name, value in found.items():
             setattr(self, f"{name}_", value)
@@ -336,5 +321,4 @@ def nearest_neighbors(X, k, metric="sqeuclidean", search="auto", random_state=0)
     >>> indices.ravel().tolist(), distances.ravel().tolist()
     ([1, 0, 1], [1.0, 1.0, 4.0])
     """
-    samples = np.ascontiguousarray(given.samples(X, "X"), dtype=np.float32)
-    return _core.neighbors(samples, int(k), metric, search, given.seed(random_state))
+    return _core.neighbors(given.samples(X, "X"), int(k), metric, search, given.seed(random_state))

@@ -245,9 +245,8 @@ def trustworthiness(X, X_embedded, n_neighbors=5):
     >>> round(trustworthiness(X, np.array([[0.0], [1.0], [9.0], [10.0], [12.0]]), n_neighbors=1), 3)
     0.8
     """
-    return _core.trustworthiness(
-        given.samples(X, "X"), given.matrix(X_embedded, "X_embedded", np.float64), given.count(n_neighbors)
-    )
+    map_ = given.samples(X_embedded, "X_embedded")
+    return _core.neighborhood(given.samples(X, "X"), map_, given.count(n_neighbors), "trustworthiness")
 
 
 def neighborhood_preservation(X, X_embedded, n_neighbors=5):
@@ -275,5 +274,5 @@ def neighborhood_preservation(X, X_embedded, n_neighbors=5):
     >>> neighborhood_preservation(X, np.array([[0.0], [1.0], [9.0], [10.0], [12.0]]), n_neighbors=1)
     0.6
     """
-    map_ = given.matrix(X_embedded, "X_embedded", np.float64)
-    return _core.neighborhood_preservation(given.samples(X, "X"), map_, given.count(n_neighbors))
+    map_ = given.samples(X_embedded, "X_embedded")
+    return _core.neighborhood(given.samples(X, "X"), map_, given.count(n_neighbors), "preservation")

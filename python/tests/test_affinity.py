@@ -231,8 +231,8 @@ BAD = {
     "too many neighbours": (lambda: affinity.nearest_neighbors(X, N), "neighbors is 240"),
     "NaN": (lambda: affinity.Entropic().fit(np.where(np.arange(N)[:, None] == 7, np.nan, X)), r"\[7, 0\]"),
     "all equal": (lambda: affinity.Entropic(perplexity=5.0).fit(np.ones((50, 3))), "all samples are equal"),
-    "metric": (lambda: affinity.Entropic(metric="haversine").fit(X), "metric is 'haversine'"),
-    "kernel": (lambda: affinity.Kernel(kernel="wave").fit(X), "kernel is 'wave'"),
+    "metric": (lambda: affinity.Entropic(metric="haversine").fit(X), 'unknown metric "haversine"'),
+    "kernel": (lambda: affinity.Kernel(kernel="wave").fit(X), 'unknown kernel "wave"'),
     "cosine of nothing": (
         lambda: affinity.nearest_neighbors(np.where(np.arange(N)[:, None] == 3, 0.0, X), 5, metric="cosine"),
         "3",

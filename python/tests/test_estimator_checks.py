@@ -24,7 +24,7 @@ WEIGHTS = {
     "check_sample_weight_equivalence_on_sparse_data": SIMILARITY_HAS_NO_WEIGHTS,
 }
 # The settings of pytest make a check that is expected to fail, and does not, a failure.
-EXPECTED = {"map": WEIGHTS, "classical": {**WEIGHTS, "check_clustering": NO_CLUSTERS}, "clusters": {}}
+EXPECTED = {"map": WEIGHTS, "classical": {**WEIGHTS, "check_clustering": NO_CLUSTERS}, "clusters": WEIGHTS}
 
 
 def kind(estimator):

@@ -178,7 +178,7 @@ BAD = {
     "NaN point": (lambda: metrics.silhouette_score(np.where(X == X[7, 1], np.nan, X), np.arange(300) % 2), r"\[7, 1\]"),
     "half of all": (lambda: metrics.trustworthiness(X, Y, n_neighbors=150), "neighbors is 150; .* less than half"),
     "no neighbours": (lambda: metrics.trustworthiness(X, Y, n_neighbors=0), "neighbors is 0"),
-    "part of a neighbour": (lambda: metrics.trustworthiness(X, Y, n_neighbors=2.5), "2.5 is not a number of things"),
+    "part of a neighbour": (lambda: metrics.trustworthiness(X, Y, n_neighbors=2.5), "2.5 is not a whole number from 0"),
     "all neighbours": (lambda: metrics.neighborhood_preservation(X, Y, n_neighbors=300), "neighbors is 300"),
     "short map": (lambda: metrics.trustworthiness(X, Y[:-1]), "rows of the embedding: expected 300, found 299"),
     "NaN on the map": (lambda: metrics.trustworthiness(X, np.where(Y == Y[7, 1], np.nan, Y)), r"embedding\[7, 1\]"),

@@ -259,6 +259,19 @@ def test_a_path_keeps_mass_and_place(digits, warm):
     assert np.array_equal(levels[0].labels_, alone.labels_)
 
 
+def test_a_path_that_is_stopped_has_the_levels_that_were_reached(digits):
+    path = GromovDR(perplexity=15, random_state=0, callback=lambda progress: progress.stage == "fit")
+    levels, lineage = path.path(digits[0][:200], [4, 8])
+    assert [level.stop_reason_ for level in levels] == ["interrupted"] and not lineage
+
+
+def test_a_path_may_follow_distances(digits):
+    X = digits[0][:200]
+    of = {"perplexity": 15, "precomputed": "distance", "random_state": 0}
+    levels, _ = GromovDR(**of).path(pairwise_distances(X), [4, 8])
+    assert np.array_equal(levels[0].labels_, GromovDR(4, **of).fit(pairwise_distances(X)).labels_)
+
+
 def test_the_map_of_a_level_is_turned_onto_the_one_before(digits):
     X, _ = digits
     levels, _ = GromovDR(perplexity=15, random_state=0).path(X[:400], [10, 20])
@@ -275,9 +288,9 @@ def test_the_map_of_a_level_is_turned_onto_the_one_before(digits):
         ({"perplexity": 300}, "perplexity is 300"),
         ({"method": "tsn"}, "unknown method"),
         ({"alpha": 2.0}, "alpha == 2.0, must be <= 1"),
-        ({"init": "best"}, "init is 'best'"),
-        ({"normalization": "rows"}, "normalization is 'rows'"),
-        ({"solver": "sinkhorn"}, "solver is 'sinkhorn'"),
+        ({"init": "best"}, 'unknown init "best"'),
+        ({"normalization": "rows"}, 'unknown normalization "rows"'),
+        ({"solver": "sinkhorn"}, 'unknown solver "sinkhorn"'),
         ({"n_components": 0}, "n_components == 0, must be >= 1"),
         ({"n_init": 0}, "n_init == 0, must be >= 1"),
         ({"method": "pca", "loss": "kl"}, "loss of a Gram method"),
@@ -293,5 +306,5 @@ def test_a_model_of_a_similarity_places_nobody(digits):
     X, _ = digits
     C = affinity.SymmetricEntropic(perplexity=10).fit(X[:100])
     m = GromovDR(5, precomputed="similarity", random_state=0).fit(C)
-    with pytest.raises(ValueError, match="fitted to a similarity"):
+    with pytest.raises(ValueError, match="fitted to distances or a similarity"):
         m.predict(C[:5].toarray())

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from gromap import GromovDR
+from helpers import data_of, text_of
 from sklearn.datasets import load_digits
 
 DIGITS = load_digits()
@@ -15,10 +16,6 @@ X, Y, IMAGES = DIGITS.data[:200], DIGITS.target[:200], DIGITS.images[:200]
 @pytest.fixture(scope="module")
 def fitted():
     return GromovDR(6, perplexity=10, random_state=0).fit(X)
-
-
-def text_of(path):
-    return path.read_text(encoding="utf-8")
 
 
 def test_a_page_needs_no_network_and_is_the_same_every_time(fitted, tmp_path):
@@ -52,6 +49,43 @@ def test_everything_known_of_the_samples_is_taken(fitted, tmp_path):
 def test_pictures_come_in_any_numbers(fitted, tmp_path, kind, make):
     fitted.report(tmp_path / "a.html", images=make())
     assert (tmp_path / "a.html").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (Y + 2, [str(number) for number in range(2, 12)]),
+        ((Y + 2).astype(str), [str(number) for number in range(2, 12)]),
+        (np.array([f"d{y + 2}" for y in Y], dtype=object), ["d10", "d11", *(f"d{y}" for y in range(2, 10))]),
+        (Y % 2 == 0, ["False", "True"]),
+    ],
+)
+def test_classes_are_ordered_as_in_the_command(fitted, tmp_path, labels, names):
+    """Numbers by their value, "2" before "10"; other names by their letters."""
+    fitted.report(tmp_path / "a.html", labels=labels)
+    header, array = data_of(tmp_path / "a.html")
+    assert header["classes"]["names"] == names
+    assert [names[code] for code in array(header["classes"]["of"])] == [str(label) for label in labels]
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: IMAGES / 32, IMAGES / 32 * 255),
+        (lambda: np.round(IMAGES).astype(np.uint8), np.round(IMAGES)),
+        (lambda: IMAGES.astype(np.float32), IMAGES),
+        (lambda: IMAGES * 100 - 700, IMAGES / 16 * 255),
+        (lambda: np.ones((200, 8, 8)), np.full((200, 8, 8), 255)),
+    ],
+    ids=["shares of white", "bytes", "numbers that could be bytes", "any numbers", "all white"],
+)
+def test_pictures_are_scaled_as_in_the_command(fitted, tmp_path, make, expected):
+    """Shares of white become bytes, bytes stay, anything else is stretched. Pages keep every fourth shade."""
+    fitted.report(tmp_path / "a.html", images=make())
+    header, array = data_of(tmp_path / "a.html")
+    pictures = header["pictures"]
+    assert (pictures["width"], pictures["height"], pictures["channels"]) == (8, 8, 1)
+    assert np.abs(array(pictures["pixels"]).astype(float) - expected.ravel()).max() <= 4
 
 
 def test_a_path_is_one_page(tmp_path):

@@ -8,11 +8,14 @@ import sys
 
 import gromap
 import numpy as np
+import pandas as pd
 import pytest
 from gromap import GromovClustering, GromovDR
+from helpers import data_of
 from sklearn.datasets import load_digits
 
-X = load_digits().data[:400]
+X, Y = load_digits().data[:400], load_digits().target[:400]
+NEW = load_digits().data[400:450]
 
 
 def command(*arguments, folder):
@@ -60,6 +63,10 @@ FITS = {
         {"n_prototypes": 20, "init": "random", "random_state": 7},
     ),
     "perplexity": (["double.npy", "--prototypes", "15", "--perplexity", "12"], {"n_prototypes": 15, "perplexity": 12}),
+    "perplexities": (
+        ["double.npy", "--prototypes", "12", "--perplexity", "8,30"],
+        {"n_prototypes": 12, "perplexity": [8, 30]},
+    ),
     "umap": (["double.npy", "--prototypes", "10", "--method", "umap"], {"n_prototypes": 10, "method": "umap"}),
     "pca": (["double.npy", "--prototypes", "10", "--method", "pca"], {"n_prototypes": 10, "method": "pca"}),
     "starts": (
@@ -89,13 +96,59 @@ def test_single_precision_too(folder):
     np.testing.assert_array_equal(read.labels_, m.labels_)
 
 
-def test_clusters_too(folder):
-    done = command(
-        "cluster", "double.npy", "--clusters", "10", "--precision", "f64", "--json", "-o", "labels.csv", folder=folder
-    )
+def told(folder, *arguments):
+    done = command(*arguments, "--json", "--force", folder=folder)
     assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_clusters_too(folder):
+    arguments = ["--clusters", "10", "--precision", "f64", "-o", "clusters.gromap"]
+    loss = told(folder, "cluster", "double.npy", *arguments)["loss"]
     m = GromovClustering(10, random_state=0).fit(X)
-    assert json.loads(done.stdout)["loss"] == m.loss_
+    read = gromap.load(folder / "clusters.gromap")
+    assert isinstance(read, GromovClustering) and loss == m.loss_ == read.loss_
+    np.testing.assert_array_equal(read.labels_, m.labels_)
+    np.testing.assert_array_equal(read.predict(NEW), m.predict(NEW))
+
+
+MODELS = {
+    "map": lambda frame: GromovDR(12, random_state=0).fit(frame),
+    "clusters": lambda frame: GromovClustering(12, random_state=0).fit(frame),
+    "several perplexities": lambda frame: GromovDR(12, perplexity=[8, 30], random_state=0).fit(frame),
+    "a prototype for every sample": lambda frame: GromovDR(None, method="pca", random_state=0).fit(frame),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_new_samples_go_to_one_place_in_all_shells(name, folder):
+    """Columns are matched by name, whatever their order."""
+    names = [f"p{i}" for i in range(64)]
+    m = MODELS[name](pd.DataFrame(X, columns=names))
+    m.save(folder / "python.gromap")
+    frame = pd.DataFrame(NEW, columns=names)
+    frame[names[::-1]].to_csv(folder / "new.csv", index=False)
+    placed = told(folder, "transform", "python.gromap", "new.csv", "--precision", "f64")
+    if hasattr(m, "predict"):
+        assert placed["labels"] == m.predict(frame).tolist()
+    if hasattr(m, "transform"):
+        np.testing.assert_array_equal(placed["coordinates"], m.transform(frame))
+
+
+def test_pages_show_the_same_classes_and_pictures(folder):
+    np.save(folder / "labels.npy", Y + 2)
+    arguments = ["--prototypes", "12", "--precision", "f64", "--labels", "labels.npy", "--images", "8x8"]
+    told(folder, "fit", "double.npy", *arguments, "--report", "command.html")
+    GromovDR(12, random_state=0).fit(X).report(folder / "python.html", labels=Y + 2, images=X.reshape(-1, 8, 8), X=X)
+    names, codes, pixels = [], [], []
+    for shell in ("command", "python"):
+        header, array = data_of(folder / f"{shell}.html")
+        names.append(header["classes"]["names"])
+        codes.append(array(header["classes"]["of"]))
+        pixels.append(array(header["pictures"]["pixels"]))
+    assert names[0] == names[1] == [str(number) for number in range(2, 12)]
+    np.testing.assert_array_equal(*codes)
+    np.testing.assert_array_equal(*pixels)
 
 
 def test_the_command_reads_what_python_wrote(folder):

@@ -1,5 +1,5 @@
 //! What can go wrong, in the words of the command line: a kind that decides the exit code, a message, and, where there
-//! is one, a way out.
+//! is one, a hint.
 
 use std::fmt;
 use std::io;
@@ -13,11 +13,11 @@ pub(crate) type Outcome<T> = Result<T, Failure>;
 /// What went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The command cannot mean that, or not with these data.
+    /// Wrong usage: options, columns or formats that do not exist, or not for these data.
     Usage,
     /// The data are damaged, incomplete or not what the method can take.
     Data,
-    /// The system refused: a file that is not there, a full disk.
+    /// An error of the operating system: a file that does not exist, a full disk.
     Io,
     /// More memory than allowed would be needed.
     Memory,
@@ -73,13 +73,13 @@ impl Failure {
         Self::new(Kind::Data, message)
     }
 
-    /// A system's refusal, with what was attempted.
+    /// An error of the operating system, with what was attempted.
     pub(crate) fn io(doing: impl fmt::Display, error: &io::Error) -> Self {
         let is_broken_pipe = error.kind() == io::ErrorKind::BrokenPipe;
         Self { is_broken_pipe, ..Self::new(Kind::Io, format!("{doing}: {error}")) }
     }
 
-    /// Trouble with reading: the system's if it has a number, otherwise the data's, such as a broken gzip stream.
+    /// An error while reading: the system's if it has an error number, otherwise the data's, such as a broken gzip stream.
     pub(crate) fn reading(name: &str, error: &io::Error) -> Self {
         if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::NotFound {
             return Self::io(format_args!("cannot read {name}"), error);
@@ -126,7 +126,7 @@ const OPTIONS: [(&str, &str); 14] = [
     ("degree", "--degree"),
     ("components", "--pca"),
     ("number of components", "--pca"),
-    ("rel_tolerance", "--tolerance"),
+    ("tolerance", "--tolerance"),
 ];
 
 impl From<gromap::Error> for Failure {
@@ -148,7 +148,10 @@ impl From<gromap::Error> for Failure {
 
 impl From<gromap_report::Error> for Failure {
     fn from(error: gromap_report::Error) -> Self {
-        Self::data(error.to_string())
+        match error {
+            gromap_report::Error::NoPlaces => Self::usage(error.to_string()),
+            _ => Self::data(error.to_string()),
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 //! verbs/: one file each ── data/: readers ── watch.rs: clock, bar, Ctrl-C ── results.rs: JSON and tables ── output.rs: files
 //! ```
 //!
-//! Everything that can go wrong is a `Failure` (`failure.rs`) whose kind is the exit code: 0 done, 1 failed, 2 asked wrongly,
+//! Everything that can go wrong is a `Failure` (`failure.rs`) whose kind is the exit code: 0 done, 1 failed, 2 wrong usage,
 //! 3 bad data, 4 stopped before convergence with `--strict`, 130 interrupted.
 
 mod args;
@@ -67,7 +67,7 @@ fn parse_and_run(arguments: Vec<OsString>, wants_json: bool) -> Outcome<u8> {
     verbs::run(&arguments, &matches, &command).map(Exit::code)
 }
 
-/// clap's complaint in our words: its first paragraph, and its advice if it has any.
+/// A usage error from clap's: the first paragraph of its message, and its tip if there is one.
 fn usage(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
     let mut paragraphs = text.split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));

@@ -1,11 +1,11 @@
-//! What the machine has and what this process took of it, as far as the system tells.
+//! The memory of the machine and the peak memory of this process, where the operating system reports them.
 
 use std::fs::read_to_string;
 
-/// Share of the machine's memory that may be taken unless told otherwise.
+/// Fraction of the machine's memory that may be used by default.
 const SHARE: f64 = 0.8;
 
-/// The default of `--max-memory`: 80% of what the machine, or the container it plays, has. No limit where nobody says.
+/// The default of `--max-memory`: 80% of the memory of the machine or the container; no limit where that is not known.
 pub(crate) fn default_limit() -> u64 {
     memory().map_or(u64::MAX, |bytes| (SHARE * bytes as f64) as u64)
 }

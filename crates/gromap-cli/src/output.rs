@@ -1,8 +1,7 @@
-//! Files that are whole or not there: written beside their place, flushed to disk, then moved into it.
+//! Atomic output files: written to a temporary file in the same folder, flushed to disk, then renamed.
 //!
-//! Whoever looks sees the old file or the new one, whatever happens in between; what a killed process leaves is a temporary
-//! file beside it. A file that exists is replaced only on demand, which is checked before the work starts and, by the move
-//! itself, when it ends.
+//! Another process sees the old file or the new one, never a part of it; a killed process leaves at most a temporary file.
+//! An existing file is replaced only with `--force`, which is checked before the work starts and again by the renaming.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Kind, Outcome, shown};
 
-/// What happens to a file that is there already.
+/// What happens to a file that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Existing {
     Keep,
@@ -24,7 +23,7 @@ impl Existing {
     }
 }
 
-/// A place that a file will be written to.
+/// A file that will be written.
 #[derive(Debug, Clone)]
 pub(crate) struct Output {
     path: PathBuf,
@@ -32,7 +31,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Refuses a place where nothing can be written, before any work is done for it.
+    /// Refuses a path that cannot be written, before any work is done.
     pub(crate) fn new(path: &Path, existing: Existing) -> Outcome<Self> {
         let folder = folder(path);
         if !folder.is_dir() {
@@ -54,11 +53,25 @@ impl Output {
         path.map(|path| Self::new(path, existing)).transpose()
     }
 
+    /// Refuses two outputs that are the same file, of which the second would replace the first.
+    pub(crate) fn check_different<'o>(outputs: impl IntoIterator<Item = &'o Self>) -> Outcome<()> {
+        let mut seen: Vec<(PathBuf, &Path)> = Vec::new();
+        for output in outputs.into_iter().filter(|output| !output.is_special()) {
+            let file = resolved(&output.path);
+            if let Some((_, other)) = seen.iter().find(|(other, _)| *other == file || is_same_file(other, &file)) {
+                let (one, two) = (shown(other), shown(&output.path));
+                return Err(Failure::usage(format!("two outputs are the same file: {one} and {two}")));
+            }
+            seen.push((file, &output.path));
+        }
+        Ok(())
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes the whole file, or leaves what was there.
+    /// Writes the whole file, or leaves the old one.
     pub(crate) fn write(&self, bytes: &[u8]) -> Outcome<()> {
         let trouble = |error: io::Error| Failure::io(format_args!("cannot write {}", shown(&self.path)), &error);
         // A pipe or a device is written to, never replaced.
@@ -79,7 +92,7 @@ impl Output {
             io::ErrorKind::AlreadyExists => self.exists(),
             _ => trouble(error.error),
         })?;
-        // The move is on disk once the folder is; where folders cannot be flushed, it is in good hands already.
+        // The new name is safe once the folder is flushed; some systems cannot flush folders, and do not need to.
         let _ = File::open(folder(&self.path)).and_then(|folder| folder.sync_all());
         Ok(())
     }
@@ -94,6 +107,31 @@ impl Output {
     }
 }
 
+/// The absolute path of a file that may not exist yet, with links and `..` resolved.
+fn resolved(path: &Path) -> PathBuf {
+    if let Ok(file) = path.canonicalize() {
+        return file;
+    }
+    let target = std::fs::read_link(path).map_or_else(|_| path.to_owned(), |target| folder(path).join(target));
+    match (folder(&target).canonicalize(), target.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => target,
+    }
+}
+
+/// Whether two names are links to one file.
+#[cfg(unix)]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |path: &Path| std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    place(one).is_some() && place(one) == place(other)
+}
+
+#[cfg(not(unix))]
+fn is_same_file(_: &Path, _: &Path) -> bool {
+    false
+}
+
 fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -101,7 +139,7 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// A file beside the one that is to be, with the rights that any new file gets.
+/// A temporary file with the permissions of any new file.
 fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".gromap-").suffix(".part");
@@ -134,6 +172,28 @@ mod tests {
         std::fs::write(&path, b"someone else's").unwrap();
         assert!(output.write(b"ours").unwrap_err().message.contains("exists"));
         assert_eq!(std::fs::read(&path).unwrap(), b"someone else's");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn two_names_of_one_file_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("below")).unwrap();
+        std::fs::write(at("there"), b"x").unwrap();
+        std::fs::hard_link(at("there"), at("hard")).unwrap();
+        std::os::unix::fs::symlink("there", at("link")).unwrap();
+        std::os::unix::fs::symlink("a", at("dangling")).unwrap();
+        let same = |one: &str, other: &str| {
+            let outputs = [one, other].map(|name| Output::new(&at(name), Existing::Replace).unwrap());
+            Output::check_different(&outputs).is_err()
+        };
+        for (one, other) in
+            [("a", "a"), ("a", "./a"), ("below/../a", "a"), ("there", "link"), ("hard", "link"), ("dangling", "a")]
+        {
+            assert!(same(one, other), "{one} {other}");
+        }
+        assert!(!same("a", "b") && !same("a", "below/a") && !same("/dev/null", "/dev/null"));
     }
 
     #[test]

@@ -1,26 +1,21 @@
-//! From options, which are plain data, to what the core fits. Options that would have no effect are refused with the
-//! reason, so that nobody believes in a number that was never used.
+//! From options, which are plain data, to a recipe of the core. Options that would have no effect are refused, with the
+//! reason.
 
 use std::path::Path;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use gromap::affinity::KernelFunction;
-use gromap::{
-    AlphaScale, GromovClustering, GromovDr, MemoryPlan, Method, Plan, Projection, SampleWeights, Scalar, Scaling,
-    Start, Stopping,
-};
+use gromap::affinity::{Kernel, KernelFunction};
+use gromap::data::Shape;
+use gromap::memory::MemoryPlan;
+use gromap::options::{Common, FittedTo, Parameters, Start, Target};
+use gromap::solve::Scale;
+use gromap::{GromovClustering, GromovDr, Method, Plan, SampleWeights};
 
-use crate::args::options::{self, FitOptions, Precomputed};
-use crate::args::values::Components;
-use crate::args::{Target, TargetScale};
+use crate::args::options::FitOptions;
 use crate::data::source::Room;
 use crate::data::vector;
 use crate::failure::{Failure, Outcome, near_miss};
-
-/// When the core stops unless told; the tests below hold it to that.
-pub(crate) const MAP_STOPPING: Stopping = Stopping { max_rounds: 100, rel_tolerance: 1e-5, abs_tolerance: 0.0 };
-pub(crate) const CLUSTERS_STOPPING: Stopping = Stopping { max_rounds: 200, rel_tolerance: 1e-9, abs_tolerance: 0.0 };
 
 /// The verbs that fit something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +26,7 @@ pub(crate) enum Goal {
     Embedding,
 }
 
-/// Which options were given, and with another value than they have anyway.
+/// Which options were given with a value other than their default.
 pub(crate) struct Asked<'m> {
     pub(crate) matches: &'m ArgMatches,
     pub(crate) command: &'m clap::Command,
@@ -57,216 +52,109 @@ impl Asked<'_> {
         let method = options.method;
         match goal {
             Goal::Clusters => {
-                let ids =
-                    ["dims", "alpha", "alpha_scale", "normalization", "kernel", "gamma", "coef0", "degree", "images"];
+                let ids = ["dims", "alpha", "alpha_scale", "normalization", "images"];
                 refuse(&ids, "clusters have no places on a map")?;
             }
             Goal::Embedding => {
                 let ids =
                     ["alpha", "alpha_scale", "init", "n_init", "solver", "max_rounds", "tolerance", "strict", "images"];
-                refuse(&ids, "embed gives every sample its own place, without a start or rounds")?;
+                refuse(&ids, "embed gives every sample its own place, without an initial assignment or rounds")?;
             }
             Goal::Map | Goal::Path => {
                 if self.matches.value_source("report").is_none() {
-                    refuse(&["images"], "pictures are shown in the report, which --report FILE.html writes")?;
+                    refuse(&["images"], "images are shown in the report, which --report FILE.html writes")?;
                 }
             }
         }
-        if !method.has_perplexity() {
+        let uses = method.uses();
+        if !uses.perplexity {
             refuse(&["perplexity"], &format!("{method} has no perplexity"))?;
         }
-        if !method.uses_neighbors() {
-            refuse(&["neighbors"], &format!("{method} looks at all pairs, not at neighbours"))?;
+        if !uses.neighbors {
+            refuse(&["neighbors"], &format!("{method} uses all pairs, not nearest neighbours"))?;
         }
-        if !matches!(method, Method::TSne | Method::TSnekhorn) {
-            refuse(&["normalization"], "it is for tsne and tsnekhorn")?;
+        if !uses.normalization {
+            let others = Method::ALL.iter().filter(|method| method.uses().normalization).map(|method| method.name());
+            refuse(&["normalization"], &format!("it is for {}", others.collect::<Vec<_>>().join(" and ")))?;
         }
         if options.alpha == 1.0 {
             refuse(&["alpha_scale"], "with --alpha 1 there is nothing to weigh")?;
         }
-        self.check_kernel(options)?;
-        match options.precomputed {
-            None => Ok(()),
-            Some(Precomputed::Distance) => refuse(&["pca", "scale"], "DATA are distances, not samples"),
-            Some(Precomputed::Similarity) => {
-                let ids = ["pca", "scale", "perplexity", "neighbors", "kernel", "gamma", "coef0", "degree"];
+        let unused: &[&str] = match options.kernel {
+            _ if !uses.kernel => &["kernel", "gamma", "coef0", "degree"],
+            KernelFunction::Polynomial => &[],
+            KernelFunction::Sigmoid => &["degree"],
+            KernelFunction::Rbf | KernelFunction::Laplacian => &["coef0", "degree"],
+            KernelFunction::Cosine => &["gamma", "coef0", "degree"],
+        };
+        let reason = match uses.kernel {
+            true => format!("the kernel is {}", options.kernel),
+            false => "it is for --method kernel-pca".into(),
+        };
+        refuse(unused, &reason)?;
+        match options.fitted_to() {
+            FittedTo::Samples => Ok(()),
+            FittedTo::Distances => refuse(&["pca", "scale", "images"], "DATA are distances, not samples"),
+            FittedTo::Similarity => {
+                let ids = ["pca", "scale", "images", "perplexity", "neighbors", "kernel", "gamma", "coef0", "degree"];
                 refuse(&ids, "DATA are similarities, not samples")
             }
         }
     }
-
-    fn check_kernel(&self, options: &FitOptions) -> Outcome<()> {
-        use options::Kernel;
-        let unused: &[&str] = match (options.method, options.kernel) {
-            (Method::KernelPca, Kernel::Poly) => &[],
-            (Method::KernelPca, Kernel::Sigmoid) => &["degree"],
-            (Method::KernelPca, Kernel::Rbf | Kernel::Laplacian) => &["coef0", "degree"],
-            (Method::KernelPca, Kernel::Cosine) => &["gamma", "coef0", "degree"],
-            _ => &["kernel", "gamma", "coef0", "degree"],
-        };
-        match unused.iter().find(|id| self.changed(id)) {
-            None => Ok(()),
-            Some(id) if options.method == Method::KernelPca => {
-                Err(Failure::usage(format!("--{id} has no effect: the kernel is {:?}", options.kernel).to_lowercase()))
-            }
-            Some(id) => Err(Failure::usage(format!("--{id} has no effect: it is for --method kernel-pca"))),
-        }
-    }
 }
 
-/// What can be fitted: a map or clusters.
-#[derive(Debug, Clone)]
-pub(crate) enum Recipe {
-    Map(GromovDr),
-    Clusters(GromovClustering),
-}
-
-impl Recipe {
-    /// What a fit to samples will hold.
-    pub(crate) fn plan<S: Scalar>(&self, samples: usize, features: usize) -> MemoryPlan {
-        match self {
-            Self::Map(recipe) => recipe.memory_plan::<S>(samples, features),
-            Self::Clusters(recipe) => recipe.memory_plan::<S>(samples, features),
-        }
-    }
-
-    /// What a fit to a similarity will hold.
-    pub(crate) fn plan_of_similarity<S: Scalar>(&self, samples: usize, stored: u64) -> MemoryPlan {
-        match self {
-            Self::Map(recipe) => recipe.memory_plan_of_similarity::<S>(samples, stored),
-            Self::Clusters(recipe) => recipe.memory_plan_of_similarity::<S>(samples, stored),
-        }
+/// What a fit will hold for data of this shape.
+pub(crate) fn memory_plan(recipe: &Parameters, shape: &Shape) -> MemoryPlan {
+    match recipe {
+        Parameters::Map(recipe) => recipe.memory_plan(shape),
+        Parameters::Clusters(recipe) => recipe.memory_plan(shape),
     }
 }
 
 /// The map that the options ask for; `prototypes` is `None` for one of every sample.
-pub(crate) fn map(options: &FitOptions, prototypes: Option<usize>) -> GromovDr {
-    let stopping = stopping(options, MAP_STOPPING);
-    let recipe = GromovDr::builder()
-        .method(options.method)
+pub(crate) fn map(options: &FitOptions, prototypes: Option<usize>) -> Parameters {
+    let mut recipe = GromovDr::builder()
+        .prototypes(prototypes)
         .dims(options.dims)
-        .perplexities(&options.perplexity.0)
-        .neighbors(options.neighbors)
-        .kernel(kernel(options))
-        .normalization(match options.normalization {
-            options::Normalization::Measure => gromap::embedding::Normalization::Measure,
-            options::Normalization::Cells => gromap::embedding::Normalization::Cells,
-        })
-        .alpha(
-            options.alpha,
-            match options.alpha_scale {
-                options::AlphaScale::Start => AlphaScale::AtStart,
-                options::AlphaScale::Raw => AlphaScale::Raw,
-            },
-        )
-        .n_init(options.n_init)
-        .solver(solver(options))
-        .stopping(stopping)
-        .seed(options.seed)
-        .projection(projection(options))
-        .scaling(scaling(options));
-    let recipe = match options.loss {
-        Some(loss) => recipe.loss(core_loss(loss)),
-        None => recipe,
-    };
-    match prototypes {
-        Some(prototypes) => recipe.prototypes(prototypes),
-        None => recipe.every_sample(),
-    }
+        .normalization(options.normalization)
+        .alpha(options.alpha, options.alpha_scale);
+    set_common(&mut recipe.common, options);
+    Parameters::Map(recipe)
 }
 
 /// The clusters that the options ask for.
-pub(crate) fn clusters(options: &FitOptions, clusters: usize, target: Target, scale: TargetScale) -> GromovClustering {
-    let recipe = GromovClustering::builder(clusters)
-        .target(match (target, scale) {
-            (Target::Free, _) => gromap::Target::Free,
-            (Target::Identity, TargetScale::Max) => gromap::Target::Identity(gromap::Scale::UnitMaximum),
-            (Target::Identity, TargetScale::Raw) => gromap::Target::Identity(gromap::Scale::Raw),
-        })
-        .method(options.method)
-        .perplexities(&options.perplexity.0)
-        .neighbors(options.neighbors)
-        .n_init(options.n_init)
-        .solver(solver(options))
-        .stopping(stopping(options, CLUSTERS_STOPPING))
-        .seed(options.seed)
-        .projection(projection(options))
-        .scaling(scaling(options));
-    match options.loss {
-        Some(loss) => recipe.loss(core_loss(loss)),
-        None => recipe,
-    }
+pub(crate) fn clusters(options: &FitOptions, clusters: usize, target: Target, scale: Scale) -> Parameters {
+    let mut recipe = GromovClustering::builder(clusters).target(target, scale);
+    set_common(&mut recipe.common, options);
+    Parameters::Clusters(recipe)
 }
 
-/// When to stop: by rounds, and by the share of the loss that a round is worth.
-fn stopping(options: &FitOptions, default: Stopping) -> Stopping {
-    Stopping {
-        max_rounds: options.max_rounds.unwrap_or(default.max_rounds),
-        rel_tolerance: options.tolerance.unwrap_or(default.rel_tolerance),
-        ..default
-    }
+/// The options that maps and clusters share; the start is not known before the data are.
+fn set_common(common: &mut Common, options: &FitOptions) {
+    let &FitOptions { kernel, gamma, coef0, degree, .. } = options;
+    common.method = options.method;
+    common.perplexities = options.perplexity.0.clone();
+    common.neighbors = options.neighbors;
+    common.kernel = Kernel { function: kernel, gamma, coef0, degree, ..Kernel::default() };
+    common.loss = options.loss;
+    common.n_init = options.n_init;
+    common.pca = options.pca;
+    common.scale = options.scale;
+    common.settings.solver = options.solver;
+    common.settings.seed = options.seed;
+    let stopping = &mut common.settings.stopping;
+    stopping.max_rounds = options.max_rounds.unwrap_or(stopping.max_rounds);
+    stopping.rel_tolerance = options.tolerance.unwrap_or(stopping.rel_tolerance);
 }
-
-fn core_loss(loss: options::Loss) -> gromap::Loss {
-    match loss {
-        options::Loss::Square => gromap::Loss::Square,
-        options::Loss::Kl => gromap::Loss::Kl,
-        options::Loss::Bce => gromap::Loss::BinaryCrossEntropy,
-    }
-}
-
-fn solver(options: &FitOptions) -> gromap::Solver {
-    match options.solver {
-        options::Solver::Vertex => gromap::Solver::Vertex,
-        options::Solver::Cg => gromap::Solver::ConditionalGradient,
-        options::Solver::Mirror => gromap::Solver::Mirror { epsilon: None, entropy: 0.0 },
-    }
-}
-
-fn projection(options: &FitOptions) -> Projection {
-    match options.pca {
-        Components::Auto => Projection::Auto,
-        Components::None => Projection::None,
-        Components::Some(components) => Projection::To(components),
-    }
-}
-
-fn scaling(options: &FitOptions) -> Scaling {
-    match options.scale {
-        options::Scale::None => Scaling::None,
-        options::Scale::Standard => Scaling::Standard,
-        options::Scale::Minmax => Scaling::MinMax,
-    }
-}
-
-fn kernel(options: &FitOptions) -> KernelFunction {
-    use options::Kernel;
-    let &FitOptions { gamma, coef0, degree, .. } = options;
-    match options.kernel {
-        Kernel::Rbf => KernelFunction::Rbf { gamma },
-        Kernel::Poly => KernelFunction::Polynomial { gamma, coef0, degree },
-        Kernel::Sigmoid => KernelFunction::Sigmoid { gamma, coef0 },
-        Kernel::Laplacian => KernelFunction::Laplacian { gamma },
-        Kernel::Cosine => KernelFunction::Cosine,
-    }
-}
-
-const STARTS: [(&str, Start); 5] = [
-    ("auto", Start::Auto),
-    ("agglomerative", Start::Agglomerative),
-    ("spectral", Start::Spectral),
-    ("kmeans", Start::KMeans),
-    ("random", Start::Random),
-];
 
 /// The start: a name, or a file with the label of every sample.
 pub(crate) fn start(init: &str, prototypes: usize, weights: &SampleWeights, room: Room) -> Outcome<Start> {
-    if let Some((_, start)) = STARTS.iter().find(|(name, _)| *name == init) {
-        return Ok(start.clone());
+    if let Ok(start) = init.parse() {
+        return Ok(start);
     }
     let path = Path::new(init);
     if !path.is_file() {
-        let names = STARTS.map(|(name, _)| name);
+        let names: Vec<&str> = Start::names().collect();
         let failure = Failure::usage(format!("--init {init} is neither a file nor one of {}", names.join(", ")));
         return Err(match near_miss(init, names) {
             Some(near) => failure.hint(format!("did you mean --init {near}?")),
@@ -288,6 +176,11 @@ pub(crate) fn start(init: &str, prototypes: usize, weights: &SampleWeights, room
 #[cfg(test)]
 mod tests {
     use clap::{CommandFactory, FromArgMatches};
+    use gromap::Loss;
+    use gromap::embedding::Normalization;
+    use gromap::observe::Stopping;
+    use gromap::options::{AlphaScale, Projection, Scaling};
+    use gromap::solve::Solver;
 
     use super::*;
     use crate::args::{Arguments, Verb};
@@ -301,34 +194,33 @@ mod tests {
 
     #[test]
     fn without_options_it_is_what_the_core_does() {
-        assert_eq!(map(&fit(&[]), Some(50)), GromovDr::builder());
-        let core = GromovClustering::builder(7).target(gromap::Target::Free);
-        assert_eq!(clusters(&fit(&[]), 7, Target::Free, TargetScale::Max), core);
+        assert_eq!(map(&fit(&[]), Some(50)), Parameters::Map(GromovDr::builder()));
+        let core = Parameters::Clusters(GromovClustering::builder(7));
+        assert_eq!(clusters(&fit(&[]), 7, Target::Free, Scale::UnitMaximum), core);
     }
 
     #[test]
     fn every_option_reaches_the_core() {
         let core = GromovDr::builder;
-        let asked = |arguments: &[&str]| map(&fit(arguments), Some(50));
-        assert_eq!(asked(&["--method", "umap", "--neighbors", "9"]), core().method(Method::Umap).neighbors(Some(9)));
-        assert_eq!(asked(&["--perplexity", "15,150", "--dims", "3"]), core().perplexities(&[15.0, 150.0]).dims(3));
-        assert_eq!(asked(&["--loss", "bce", "--n-init", "4"]), core().loss(gromap::Loss::BinaryCrossEntropy).n_init(4));
-        assert_eq!(asked(&["--alpha", "0.5", "--alpha-scale", "raw"]), core().alpha(0.5, AlphaScale::Raw));
-        assert_eq!(
-            asked(&["--pca", "7", "--scale", "minmax"]),
-            core().projection(Projection::To(7)).scaling(Scaling::MinMax)
-        );
-        let cells = gromap::embedding::Normalization::Cells;
-        assert_eq!(asked(&["--normalization", "cells", "--seed", "5"]), core().normalization(cells).seed(5));
+        let check =
+            |arguments: &[&str], core: GromovDr| assert_eq!(map(&fit(arguments), Some(50)), Parameters::Map(core));
+        check(&["--method", "umap", "--neighbors", "9"], core().method(Method::Umap).neighbors(Some(9)));
+        check(&["--perplexity", "15,150", "--dims", "3"], core().perplexities(&[15.0, 150.0]).dims(3));
+        check(&["--loss", "bce", "--n-init", "4"], core().loss(Loss::BinaryCrossEntropy).n_init(4));
+        check(&["--alpha", "0.5", "--alpha-scale", "raw"], core().alpha(0.5, AlphaScale::Raw));
+        check(&["--pca", "7", "--scale", "minmax"], core().pca(Projection::To(7)).scale(Scaling::MinMax));
+        check(&["--pca", "none"], core().pca(Projection::None));
+        check(&["--normalization", "cells", "--seed", "5"], core().normalization(Normalization::Cells).seed(5));
         let stopping = Stopping { max_rounds: 3, rel_tolerance: 0.5, abs_tolerance: 0.0 };
-        let cg = gromap::Solver::ConditionalGradient;
-        assert_eq!(
-            asked(&["--max-rounds", "3", "--tolerance", "0.5", "--solver", "cg"]),
-            core().stopping(stopping).solver(cg)
-        );
-        let kernel = KernelFunction::Polynomial { gamma: Some(0.5), coef0: -2.0, degree: 4 };
+        let cg = core().stopping(stopping).solver(Solver::ConditionalGradient);
+        check(&["--max-rounds", "3", "--tolerance", "0.5", "--solver", "cg"], cg);
+        let function = KernelFunction::Polynomial;
+        let kernel = Kernel { function, gamma: Some(0.5), coef0: -2.0, degree: 4, ..Kernel::default() };
         let poly = ["--method", "kernel-pca", "--kernel", "poly", "--gamma", "0.5", "--coef0", "-2", "--degree", "4"];
-        assert_eq!(asked(&poly), core().method(Method::KernelPca).kernel(kernel));
+        check(&poly, core().method(Method::KernelPca).kernel(kernel));
+        let identity = GromovClustering::builder(3).target(Target::Identity, Scale::Raw).kernel(kernel);
+        let asked = clusters(&fit(&poly), 3, Target::Identity, Scale::Raw);
+        assert_eq!(asked, Parameters::Clusters(identity.method(Method::KernelPca)));
     }
 
     #[test]

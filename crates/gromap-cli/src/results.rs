@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use gromap::metrics::{Agreement, silhouette};
-use gromap::{Clustering, Definiteness, Matrix, Method, Model, StopReason};
+use gromap::metrics::Agreement;
+use gromap::similarity::Definiteness;
+use gromap::{Method, Model};
+use gromap_report::Classes;
 use serde_json::{Map, Value, json};
 
-use crate::data::Classes;
 use crate::machine;
 use crate::watch::Seconds;
 
@@ -17,22 +18,26 @@ const MOST_LINES: usize = 25;
 #[derive(Debug, Clone)]
 pub(crate) struct Scores {
     agreement: Agreement,
-    /// Of the prototypes' places, each of the class that most of its samples have; not always defined.
+    /// The silhouette of the page: prototypes at their places, labelled by the class of most of their mass.
     silhouette: Option<f64>,
 }
 
 impl Scores {
-    /// Scores of labels, and of places if they have any.
-    pub(crate) fn new(classes: &Classes, labels: &[u32], places: Option<&Matrix<'_>>) -> gromap::Result<Self> {
-        let agreement = Agreement::new(&classes.of_samples, labels)?;
-        let silhouette = places.and_then(|places| {
-            let majorities = majorities(classes, labels, places.rows());
-            let known: Vec<usize> = (0..places.rows()).filter(|&k| majorities[k].is_some()).collect();
-            let rows = Matrix::from_fn(known.len(), places.columns(), |k, c| places[(known[k], c)]);
-            let of_rows: Vec<u32> = known.iter().filter_map(|&k| majorities[k]).collect();
-            silhouette(&rows, &of_rows).ok()
-        });
-        Ok(Self { agreement, silhouette })
+    /// Scores of labels without places.
+    pub(crate) fn of_labels(classes: &Classes, labels: &[u32]) -> gromap::Result<Self> {
+        Ok(Self { agreement: Agreement::new(&classes.of_samples, labels)?, silhouette: None })
+    }
+
+    /// Scores of a model whose samples have these classes.
+    pub(crate) fn of_model(classes: &Classes, model: &Model) -> gromap::Result<Self> {
+        let silhouette = gromap_report::silhouette(model, &classes.of_samples);
+        Ok(Self { silhouette, ..Self::of_labels(classes, &model.plan.labels())? })
+    }
+
+    /// Scores of new samples that a model has placed.
+    pub(crate) fn of_placed(classes: &Classes, model: &Model, labels: &[u32]) -> gromap::Result<Self> {
+        let silhouette = gromap_report::silhouette_of_placed(model, labels, &classes.of_samples);
+        Ok(Self { silhouette, ..Self::of_labels(classes, labels)? })
     }
 
     pub(crate) fn to_json(&self) -> Value {
@@ -62,16 +67,6 @@ impl fmt::Display for Scores {
     }
 }
 
-/// The class that most samples of each label have, the first of equals; `None` for a label without samples.
-fn majorities(classes: &Classes, labels: &[u32], count: usize) -> Vec<Option<u32>> {
-    let table = counts(classes, labels, count);
-    let most = |row: &Vec<usize>| {
-        let best = row.iter().copied().max().filter(|&best| best > 0)?;
-        row.iter().position(|&count| count == best).map(|class| class as u32)
-    };
-    table.iter().map(most).collect()
-}
-
 /// How many samples of each class each label has.
 fn counts(classes: &Classes, labels: &[u32], count: usize) -> Vec<Vec<usize>> {
     let mut table = vec![vec![0; classes.names.len()]; count];
@@ -79,69 +74,13 @@ fn counts(classes: &Classes, labels: &[u32], count: usize) -> Vec<Vec<usize>> {
     table
 }
 
-/// The certificate in JSON.
-pub(crate) fn certificate(certificate: Definiteness) -> &'static str {
-    match certificate {
-        Definiteness::Psd => "psd",
-        Definiteness::Nsd => "nsd",
-        Definiteness::SquaredEuclidean => "squared_euclidean",
-        Definiteness::Unknown => "unknown",
-    }
-}
-
-/// What every fit has: a map of any size, or clusters.
-#[derive(Debug)]
-pub(crate) struct Found<'a> {
-    pub(crate) places: Option<&'a Matrix<'static>>,
-    pub(crate) weights: &'a [f64],
-    pub(crate) labels: Vec<u32>,
-    loss: f64,
-    history: &'a [f64],
-    pub(crate) stop: StopReason,
-    hardness: f64,
-    certificate: Option<Definiteness>,
-    warnings: &'a [String],
-}
-
-impl<'a> From<&'a Model> for Found<'a> {
-    fn from(model: &'a Model) -> Self {
-        Self {
-            places: Some(&model.prototypes),
-            weights: &model.weights,
-            labels: model.plan.labels(),
-            loss: model.loss,
-            history: &model.history,
-            stop: model.stop,
-            hardness: model.hardness,
-            certificate: model.certificate,
-            warnings: &model.warnings,
-        }
-    }
-}
-
-impl<'a> From<&'a Clustering> for Found<'a> {
-    fn from(clustering: &'a Clustering) -> Self {
-        Self {
-            places: None,
-            weights: &clustering.weights,
-            labels: clustering.plan.labels(),
-            loss: clustering.loss,
-            history: &clustering.history,
-            stop: clustering.stop,
-            hardness: clustering.hardness,
-            certificate: clustering.certificate,
-            warnings: &clustering.warnings,
-        }
-    }
-}
-
-/// What was asked for, and what else a run has to say.
+/// The size of a run, its options and its timings.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
     pub(crate) method: Method,
     pub(crate) samples: usize,
     pub(crate) features: Option<usize>,
-    /// Prototypes or clusters asked for.
+    /// Number of prototypes or clusters that were requested.
     pub(crate) prototypes: usize,
     pub(crate) seed: u64,
     pub(crate) threads: usize,
@@ -149,11 +88,12 @@ pub(crate) struct Run {
     pub(crate) warnings: Vec<String>,
 }
 
-/// A result, ready to be told.
+/// A result, ready to be printed.
 #[derive(Debug)]
 pub(crate) struct Summary<'a> {
     pub(crate) run: Run,
-    pub(crate) found: Found<'a>,
+    pub(crate) model: &'a Model,
+    labels: Vec<u32>,
     pub(crate) classes: Option<&'a Classes>,
     pub(crate) scores: Option<Scores>,
     lists_prototypes: bool,
@@ -164,32 +104,32 @@ struct Line<'a> {
     index: usize,
     members: usize,
     weight: f64,
-    /// The class most members have, and the share that do.
+    /// The class most members have, the first of equals, and the share that do.
     majority: Option<(&'a str, f64)>,
 }
 
 impl<'a> Summary<'a> {
-    pub(crate) fn new(run: Run, found: Found<'a>, classes: Option<&'a Classes>) -> gromap::Result<Self> {
-        let scores = classes.map(|classes| Scores::new(classes, &found.labels, found.places)).transpose()?;
-        Ok(Self { run, found, classes, scores, lists_prototypes: true })
+    pub(crate) fn new(run: Run, model: &'a Model, classes: Option<&'a Classes>) -> gromap::Result<Self> {
+        let scores = classes.map(|classes| Scores::of_model(classes, model)).transpose()?;
+        Ok(Self { run, model, labels: model.plan.labels(), classes, scores, lists_prototypes: true })
     }
 
-    /// The same without a line for every prototype, and without the scores that are about them.
+    /// The same without a line for every prototype.
     pub(crate) fn without_prototypes(self) -> Self {
         Self { lists_prototypes: false, ..self }
     }
 
     /// All warnings, of the data and of the fit.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        self.run.warnings.iter().chain(self.found.warnings).cloned().collect()
+        self.run.warnings.iter().chain(&self.model.outcome.warnings).cloned().collect()
     }
 
     /// The prototypes that are used, the heaviest first.
     fn lines(&self) -> Vec<Line<'a>> {
-        let count = self.found.weights.len();
+        let count = self.model.weights.len();
         let mut members = vec![0; count];
-        self.found.labels.iter().for_each(|&label| members[label as usize] += 1);
-        let tables = self.classes.map(|classes| (counts(classes, &self.found.labels, count), classes));
+        self.labels.iter().for_each(|&label| members[label as usize] += 1);
+        let tables = self.classes.map(|classes| (counts(classes, &self.labels, count), classes));
         let majority = |index: usize| {
             let (counts, classes) = tables.as_ref()?;
             let most = counts[index].iter().copied().max()?;
@@ -201,7 +141,7 @@ impl<'a> Summary<'a> {
             .map(|index| Line {
                 index,
                 members: members[index],
-                weight: self.found.weights[index],
+                weight: self.model.weights[index],
                 majority: majority(index),
             })
             .collect();
@@ -211,7 +151,8 @@ impl<'a> Summary<'a> {
 
     /// The keys that every fit has; `docs/json.md` says what they mean.
     pub(crate) fn to_json(&self) -> Map<String, Value> {
-        let Self { run, found, .. } = self;
+        let Self { run, model, .. } = self;
+        let outcome = &model.outcome;
         let lines = self.lines();
         let listed = if self.lists_prototypes { &lines[..] } else { &[] };
         let prototypes: Vec<Value> = listed.iter().map(|line| self.line_json(line)).collect();
@@ -226,12 +167,12 @@ impl<'a> Summary<'a> {
             "n_features": run.features,
             "n_prototypes": run.prototypes,
             "n_used": lines.len(),
-            "dims": found.places.map(Matrix::columns),
-            "loss": found.loss,
-            "loss_history": found.history,
-            "stop_reason": found.stop.to_string(),
-            "hardness": found.hardness,
-            "certificate": found.certificate.map(certificate),
+            "dims": model.is_map().then(|| model.prototypes.columns()),
+            "loss": outcome.loss,
+            "loss_history": outcome.history,
+            "stop_reason": outcome.stop.name(),
+            "hardness": outcome.hardness,
+            "certificate": outcome.certificate.map(Definiteness::name),
             "seconds": seconds,
             "peak_memory_bytes": machine::peak(),
             "metrics": self.scores.as_ref().map(Scores::to_json),
@@ -247,7 +188,7 @@ impl<'a> Summary<'a> {
     }
 
     fn line_json(&self, line: &Line<'_>) -> Value {
-        let place = self.found.places.map(|places| places.row(line.index));
+        let place = self.model.is_map().then(|| self.model.prototypes.row(line.index));
         json!({
             "index": line.index,
             "place": place,
@@ -260,14 +201,13 @@ impl<'a> Summary<'a> {
 
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.lines();
-        let places = self.found.places;
-        let place = if places.is_some() { "       x       y" } else { "" };
+        let place = if self.model.is_map() { "       x       y" } else { "" };
         let classes = if self.classes.is_some() { "  majority      purity" } else { "" };
         writeln!(f, "prototype{place}  weight  members{classes}")?;
         for Line { index, members, weight, majority } in lines.iter().take(MOST_LINES) {
             write!(f, "{index:>9}")?;
-            if let Some(places) = places {
-                let at = |axis: usize| places.row(*index).get(axis).copied().unwrap_or(0.0);
+            if self.model.is_map() {
+                let at = |axis: usize| self.model.prototypes.row(*index).get(axis).copied().unwrap_or(0.0);
                 write!(f, "  {:>6.2}  {:>6.2}", at(0), at(1))?;
             }
             write!(f, "  {weight:>6.4}  {members:>7}")?;
@@ -285,20 +225,21 @@ impl<'a> Summary<'a> {
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { run, found, .. } = self;
+        let Self { run, model, .. } = self;
+        let outcome = &model.outcome;
         if self.lists_prototypes {
             self.table(f)?;
         }
         let features = run.features.map_or(String::new(), |features| format!(" of {features} features"));
-        let used = found.weights.iter().filter(|&&weight| weight > 0.0).count();
+        let used = model.weights.iter().filter(|&&weight| weight > 0.0).count();
         // The history begins with the start.
-        let rounds = found.history.len().saturating_sub(1);
+        let rounds = outcome.history.len().saturating_sub(1);
         let Seconds { read, neighbors, affinity, init, fit, total } = run.seconds;
         writeln!(f, "samples     {}{features}", run.samples)?;
         writeln!(f, "prototypes  {used} in use of {}, by {}", run.prototypes, run.method)?;
-        writeln!(f, "loss        {:.6}", found.loss)?;
-        writeln!(f, "rounds      {rounds}, {}", found.stop)?;
-        writeln!(f, "hardness    {:.4}", found.hardness)?;
+        writeln!(f, "loss        {:.6}", outcome.loss)?;
+        writeln!(f, "rounds      {rounds}, {}", outcome.stop)?;
+        writeln!(f, "hardness    {:.4}", outcome.hardness)?;
         if let Some(Scores { agreement, .. }) = &self.scores {
             let (homogeneity, ari) = (agreement.homogeneity(), agreement.adjusted_rand_index());
             writeln!(f, "classes     homogeneity {homogeneity:.4}, adjusted Rand index {ari:.4}")?;
@@ -328,22 +269,20 @@ mod tests {
         }
     }
 
+    /// Four samples in three clusters, one of which stays empty.
+    fn clusters(labels: Vec<u32>) -> Model {
+        let weights = gromap::SampleWeights::uniform(4).unwrap();
+        let start = gromap::options::Start::Plan(gromap::Plan::from_labels(labels, 3, weights).unwrap());
+        let stopping = gromap::observe::Stopping { max_rounds: 0, rel_tolerance: 0.0, abs_tolerance: 0.0 };
+        let recipe = gromap::GromovClustering::builder(3).method(Method::Pca).init(start).stopping(stopping);
+        recipe.fit(gromap::Matrix::from_fn(4, 1, |i, _| i as f64)).unwrap()
+    }
+
     #[test]
     fn prototypes_come_heaviest_first_and_unused_ones_not_at_all() {
         let classes = Classes { names: ["a", "b", "c"].map(String::from).to_vec(), of_samples: vec![1, 2, 2, 0] };
-        let places = Matrix::from_fn(3, 2, |k, c| (k * 2 + c) as f64);
-        let found = Found {
-            places: Some(&places),
-            weights: &[0.25, 0.0, 0.75],
-            labels: vec![0, 2, 2, 2],
-            loss: 1.0,
-            history: &[2.0, 1.0],
-            stop: StopReason::Converged,
-            hardness: 1.0,
-            certificate: None,
-            warnings: &[],
-        };
-        let summary = Summary::new(run(), found, Some(&classes)).unwrap();
+        let model = clusters(vec![0, 2, 2, 2]);
+        let summary = Summary::new(run(), &model, Some(&classes)).unwrap();
         let lines: Vec<_> = summary.lines().iter().map(|l| (l.index, l.weight, l.members, l.majority)).collect();
         assert_eq!(lines, [(2, 0.75, 3, Some(("c", 2.0 / 3.0))), (0, 0.25, 1, Some(("b", 1.0)))]);
         assert_eq!(summary.to_json()["n_used"], 2);
@@ -352,6 +291,10 @@ mod tests {
     #[test]
     fn the_majority_is_the_first_of_equals() {
         let classes = Classes { names: ["a", "b"].map(String::from).to_vec(), of_samples: vec![1, 0, 1, 1] };
-        assert_eq!(majorities(&classes, &[0, 0, 1, 1], 3), [Some(0), Some(1), None]);
+        let model = clusters(vec![0, 0, 1, 1]);
+        let lines = Summary::new(run(), &model, Some(&classes)).unwrap();
+        let mut majorities: Vec<_> = lines.lines().iter().map(|line| (line.index, line.majority)).collect();
+        majorities.sort_by_key(|line| line.0);
+        assert_eq!(majorities, [(0, Some(("a", 0.5))), (1, Some(("b", 1.0)))]);
     }
 }

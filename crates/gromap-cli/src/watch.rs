@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gromap::{Event, Flow, Interrupt, Observer, Stage};
+use gromap::Interrupt;
+use gromap::observe::{Event, Flow, Observer, Stage};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::failure::{Failure, Kind, Outcome};
@@ -103,14 +104,7 @@ impl Watch {
 
     fn begin(&mut self, stage: Stage) {
         self.book(Some(stage));
-        let name = match stage {
-            Stage::Prepare => "prepare",
-            Stage::Neighbors => "neighbours",
-            Stage::Affinity => "affinity",
-            Stage::Start => "start",
-            Stage::Fit => "fit",
-        };
-        self.show(name);
+        self.show(stage.name());
     }
 
     fn round(&mut self, round: usize, loss: f64) {

@@ -37,12 +37,13 @@ fn one_is_a_failure_of_the_system() {
 }
 
 #[test]
-fn two_is_a_wrong_question() {
+fn two_is_wrong_usage() {
     refused(&["fit", "x.npy", "--method", "tsn"], 2, "usage", &["tsn", "pca, kernel-pca, mds"]);
     refused(&["fit", "x.npy", "--solver", "newton"], 2, "usage", &["newton", "vertex, cg, mirror"]);
     refused(&["fit", "x.npy", "--prototypes", "0"], 2, "usage", &["at least 1"]);
     refused(&["fit", "x.npy", "--prototypes", "91"], 2, "usage", &["--prototypes is 91", "from 1 to 90"]);
     refused(&["fit", "x.npy", "--perplexity", "90"], 2, "usage", &["--perplexity is 90", "less than 89"]);
+    refused(&["fit", "x.npy", "--pca", "0"], 2, "usage", &["auto, none, a number"]);
     refused(&["fit", "x.npy", "--alpha", "2"], 2, "usage", &["from 0 to 1"]);
     refused(&["fit", "x.npy", "--images", "28y28"], 2, "usage", &["28x28"]);
     refused(&["fit", "x.npy", "--max-memory", "lots"], 2, "usage", &["8GiB"]);
@@ -50,7 +51,13 @@ fn two_is_a_wrong_question() {
     refused(&["fit", "x.npy", "--colour"], 2, "usage", &["--colour"]);
     refused(&["fit"], 2, "usage", &["DATA"]);
     refused(&["cluster", "x.npy"], 2, "usage", &["--clusters"]);
-    refused(&["cluster", "x.npy", "--clusters", "3", "-o", "labels.txt"], 2, "usage", &[".csv, .tsv or .npy"]);
+    refused(
+        &["cluster", "x.npy", "--clusters", "3", "-o", "labels.txt"],
+        2,
+        "usage",
+        &[".csv, .tsv or .npy", ".gromap"],
+    );
+    refused(&["cluster", "x.npy", "--clusters", "91"], 2, "usage", &["--clusters is 91", "from 1 to 90"]);
     refused(&["path", "x.npy", "--prototypes", "9,3"], 2, "usage", &["ascending"]);
     refused(&["path", "x.npy", "--prototypes", "3,9", "-o", "m.gromap"], 2, "usage", &["{n}"]);
     let bench = bench();
@@ -79,14 +86,49 @@ fn options_without_effect_are_refused() {
     refused(&["embed", "x.npy", "--solver", "cg"], 2, "usage", &["embed gives every sample its own place"]);
     refused(&["cluster", "x.npy", "--clusters", "3", "--dims", "3"], 2, "usage", &["no places"]);
     refused(&["cluster", "x.npy", "--clusters", "3", "--target-scale", "raw"], 2, "usage", &["--target identity"]);
-    refused(
-        &["path", "x.npy", "--prototypes", "3,6", "--precomputed", "similarity"],
-        2,
-        "usage",
-        &["made from samples"],
-    );
     // The default, said aloud, is fine.
     bench().json(&["embed", "x.npy", "--method", "pca", "--alpha", "1", "--init", "auto"]);
+}
+
+#[test]
+fn pages_are_written_as_html_and_pictures_as_svg() {
+    let bench = bench();
+    bench.json(&[&["fit", "x.npy", "-o", "m.gromap"], &QUICK[..]].concat());
+    for name in ["map.pdf", "map.png", "map"] {
+        refused_in(&bench, &["report", "m.gromap", "-o", name], 2, "usage", &[name, "must end in .html or .svg"]);
+        // Nothing is read before: there is no such file.
+        refused_in(&bench, &["fit", "no.npy", "--report", name], 2, "usage", &["--report", name, "must end in .html"]);
+        let path = ["path", "no.npy", "--prototypes", "3,6", "--report", name];
+        refused_in(&bench, &path, 2, "usage", &["--report", name, "must end in .html"]);
+        refused_in(&bench, &["demo", "-o", name], 2, "usage", &[name, "must end in .html"]);
+    }
+    refused_in(&bench, &["fit", "no.npy", "--report", "map.svg"], 2, "usage", &["must end in .html"]);
+    bench.json(&["report", "m.gromap", "-o", "map.HTM"]);
+    bench.json(&["report", "m.gromap", "-o", "/dev/null"]);
+    assert!(bench.text("map.HTM").starts_with("<!doctype html>"));
+}
+
+#[test]
+fn two_outputs_that_are_one_file_are_refused_before_anything_is_read() {
+    let bench = bench();
+    let same = ["two outputs are the same file"];
+    let fit = |output: &str, report: &str| {
+        let arguments = ["fit", "no.npy", "-o", output, "--report", report, "--force"];
+        refused_in(&bench, &arguments, 2, "usage", &same);
+    };
+    fit("a.html", "a.html");
+    fit("a.html", "./a.html");
+    bench.write("b.html", "mine");
+    fit("b.html", bench.path("b.html").to_str().expect("a path"));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("b.html", bench.path("link.html")).expect("a link");
+        fit("b.html", "link.html");
+    }
+    let path = ["path", "no.npy", "--prototypes", "3,6", "-o", "m-{n}.html", "--report", "./m-6.html", "--force"];
+    refused_in(&bench, &path, 2, "usage", &same);
+    assert_eq!(bench.text("b.html"), "mine");
+    assert!(!bench.files().contains(&"a.html".to_owned()));
 }
 
 #[test]
@@ -184,7 +226,9 @@ fn one_hundred_and_thirty_is_an_interruption() {
         line.clear();
         assert!(std::io::BufRead::read_line(&mut log, &mut line).expect("text") > 0, "it ended before its first round");
     }
-    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    // The shell's own: a small system has no program of that name.
+    let kill = format!("kill -INT {}", child.id());
+    let killed = std::process::Command::new("sh").args(["-c", &kill]).status().expect("a shell");
     assert!(killed.success());
     std::io::copy(&mut log, &mut std::io::sink()).expect("the rest of the log");
     assert_eq!(child.wait().expect("it ends").code(), Some(130));

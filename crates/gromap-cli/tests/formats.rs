@@ -181,6 +181,25 @@ mod columnar {
     }
 
     #[test]
+    fn columns_are_found_by_name() {
+        use arrow_array::Date32Array;
+        let bench = Bench::new();
+        let whole = batch(false);
+        bench.write("x.parquet", parquet(&whole, Compression::SNAPPY));
+        bench.json(&[&["fit", "x.parquet", "--labels", "kind", "-o", "m.gromap"], &QUICK[..]].concat());
+        let dates: ArrayRef = Arc::new((0..SAMPLES as i32).map(Some).collect::<Date32Array>());
+        let named = |at: usize| (whole.schema().field(at).name().clone(), Arc::clone(whole.column(at)));
+        let columns = [3, 1, 0, 2].map(named).into_iter().chain([("day".to_owned(), dates)]);
+        let turned = RecordBatch::try_from_iter(columns).expect("a table");
+        bench.write("new.parquet", parquet(&turned, Compression::SNAPPY));
+        let labels = |name: &str| bench.json(&["transform", "m.gromap", name])["labels"].take();
+        assert_eq!(labels("new.parquet"), labels("x.parquet"));
+        bench.write("few.parquet", parquet(&whole.project(&[0, 1, 3]).expect("columns"), Compression::SNAPPY));
+        let refused = bench.error(&["transform", "m.gromap", "few.parquet"], 3);
+        assert!(refused["message"].as_str().is_some_and(|text| text.contains("the column \"c\"")), "{refused}");
+    }
+
+    #[test]
     fn arrow_files_and_streams() {
         let batch = batch(false);
         let (mut file, mut stream) = (Vec::new(), Vec::new());
@@ -297,6 +316,8 @@ fn distances_and_similarities_as_matrices() {
     let labels = graph_labels(&found);
     assert!((0..SAMPLES).all(|i| labels[i] == labels[i % GROUPS]), "{labels:?}");
     assert_eq!(bench.error(&["embed", "d.npy", "--precomputed", "distance", "--method", "isomap"], 2)["kind"], "usage");
+    let path = bench.json(&["path", "s.npy", "--precomputed", "similarity", "--prototypes", "3,6"]);
+    assert_eq!(path["levels"].as_array().map(Vec::len), Some(2));
 }
 
 /// MNIST, on machines that have it: `GROMAP_DATA` names the folder with mnist/ and coil-20/ in it.

@@ -45,6 +45,8 @@ fn fit_writes_a_model_that_other_verbs_take() {
         assert_eq!(prototype["members"], members(k), "{prototype}");
     }
     assert_eq!(placed["metrics"]["homogeneity"], found["metrics"]["homogeneity"]);
+    let silhouette = |found: &Value| found["metrics"]["silhouette"].as_f64().expect("a score");
+    assert!((silhouette(&placed) - silhouette(&found)).abs() < 1e-12);
 }
 
 #[test]
@@ -63,6 +65,37 @@ fn transform_writes_tables_and_arrays() {
     let narrow = bench.write("narrow.csv", "a,b\n1,2\n3,4\n");
     let refused = bench.error(&["transform", "m.gromap", narrow.to_str().expect("a path")], 3);
     assert_eq!(refused["message"], "number of features: expected 4, found 2");
+}
+
+#[test]
+fn transform_takes_a_model_with_a_prototype_for_every_sample() {
+    let bench = bench();
+    bench.json(&["fit", "x.npy", "--prototypes", "90", "--method", "pca", "-o", "m.gromap"]);
+    let placed = bench.json(&["transform", "m.gromap", "x.npy", "--labels", "labels.csv"]);
+    assert_eq!((&placed["labels"], &placed["metrics"]), (&Value::Null, &Value::Null));
+    assert_eq!(placed["coordinates"].as_array().map(Vec::len), Some(SAMPLES));
+    let printed = bench.printed(&["transform", "m.gromap", "x.npy", "--quiet"]);
+    assert_eq!((printed.lines().next(), printed.lines().count()), (Some("sample,x,y"), SAMPLES + 1));
+}
+
+/// Scores, the order of classes and pictures are the same in the JSON and in the page, and weights count.
+#[test]
+fn the_page_and_the_json_give_one_answer() {
+    let bench = bench();
+    bench.write("w.txt", (0..SAMPLES).map(|i| format!("{}\n", 1 + i * i)).collect::<String>());
+    bench.write("numbers.csv", (0..SAMPLES).map(|i| format!("{}\n", [10, 9, 2][(i / 7) % 3])).collect::<String>());
+    let more = ["--weights", "w.txt", "--labels", "numbers.csv", "--images", "2x2", "--report", "map.html"];
+    let found = bench.json(&words(&fit(&with(&more, &["-o", "m.gromap"]))));
+    let page = page_data(&bench.text("map.html"));
+    let silhouette = found["metrics"]["silhouette"].as_f64().expect("a score");
+    assert_eq!(page["levels"][0]["silhouette"].as_f64(), Some(silhouette));
+    let scored = bench.json(&["score", "m.gromap", "--labels", "numbers.csv"]);
+    assert_eq!(scored["metrics"]["silhouette"].as_f64(), Some(silhouette));
+    let model = gromap::Model::from_bytes(&bench.read("m.gromap")).expect("a model");
+    let classes = gromap_report::Classes::new(&(0..SAMPLES).map(|i| ["10", "9", "2"][(i / 7) % 3]).collect::<Vec<_>>());
+    assert_eq!(gromap_report::silhouette(&model, &classes.of_samples), Some(silhouette));
+    assert_eq!(page["classes"]["names"], serde_json::json!(["2", "9", "10"]));
+    assert_eq!((&page["pictures"]["width"], &page["pictures"]["height"]), (&2.into(), &2.into()));
 }
 
 #[test]
@@ -126,6 +159,35 @@ fn clusters_become_labels() {
     let identity = bench.json(&with(&cluster, &["--target", "identity", "-o", "found.npy"]));
     assert_ne!(identity["loss"], found["loss"]);
     assert!(identity["labels"].is_null());
+}
+
+#[test]
+fn clusters_become_models() {
+    let bench = bench();
+    bench.write("new.csv", csv(",").replacen("kind", "type", 1));
+    let cluster =
+        ["cluster", "x.csv", "--labels", "kind", "--weights", "weight", "--clusters", "3", "--perplexity", "8"];
+    let labels = bench.json(&cluster)["labels"].take();
+    let found = bench.json(&with(&cluster, &["-o", "c.gromap"]));
+    assert!(found["labels"].is_null());
+    let placed = bench.json(&["transform", "c.gromap", "new.csv"]);
+    assert_eq!((&placed["labels"], &placed["coordinates"], &placed["dims"]), (&labels, &Value::Null, &Value::Null));
+    let printed = bench.printed(&["transform", "c.gromap", "new.csv", "--quiet"]);
+    assert_eq!((printed.lines().next(), printed.lines().count()), (Some("sample,label"), SAMPLES + 1));
+    let info = bench.json(&["info", "c.gromap"]);
+    for key in ["method", "n_samples", "n_features", "n_prototypes", "n_used", "dims", "loss", "loss_history", "seed"] {
+        assert_eq!(info[key], found[key], "{key}");
+    }
+    assert_eq!((&info["parameters"]["clusters"], &info["parameters"]["target"]), (&3.into(), &"free".into()));
+    assert!(bench.printed(&["info", "c.gromap"]).contains("target_scale       max"));
+    assert_eq!(bench.json(&["score", "c.gromap", "--labels", "labels.csv"])["metrics"], found["metrics"]);
+    let refused = bench.error(&["report", "c.gromap", "-o", "map.html"], 2);
+    assert!(
+        refused["message"].as_str().is_some_and(|text| text.contains("clusters, which have no places")),
+        "{refused}"
+    );
+    // Kernels are those of the similarity, which clusters have too.
+    bench.json(&["cluster", "x.npy", "--clusters", "3", "--method", "kernel-pca", "--kernel", "poly", "--degree", "2"]);
 }
 
 #[test]
@@ -219,6 +281,19 @@ fn a_plan_is_told_and_nothing_is_done() {
     assert!(bench.printed(&words(&fit(&["--dry-run"]))).contains("24 of each sample, exact search"));
     // Of a table the plan is known once it is read.
     assert_eq!(bench.json(&["fit", "x.csv", "--dry-run"])["n_features"], FEATURES + 1);
+}
+
+/// clap takes `{n}` for the end of a line.
+#[test]
+fn the_placeholder_of_a_path_is_shown() {
+    let bench = bench();
+    for arguments in [&["path", "-h"], &["path", "--help"], &["help", "path"], &["man", "path"]] {
+        let text = bench.printed(arguments).replace("\\-", "-");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("{n} in the name becomes its number of prototypes"), "{arguments:?}\n{text}");
+        assert!(text.contains("cells-{n}.gromap"), "{arguments:?}\n{text}");
+        assert!(!text.contains('\x1b'), "{arguments:?}\n{text}");
+    }
 }
 
 #[test]

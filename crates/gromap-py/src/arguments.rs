@@ -1,109 +1,147 @@
 //! What Python hands over, as the core wants it. Arrays are borrowed; `python/gromap` has already
 //! made them contiguous and of a known type.
 
-use gromap::{
-    Dense, Loss, LowRank, Matrix, Plan, SampleWeights, Samples, Scalar, Settings, Similarity, Solver, Sparse, Stopping,
-};
+use std::str::FromStr;
+
+use gromap::data::Samples;
+use gromap::observe::Stopping;
+use gromap::options::FittedTo;
+use gromap::similarity::{self, Similarity};
+use gromap::solve::Settings;
+use gromap::types::Scalar;
+use gromap::{Data, Matrix, Plan, Run, SampleWeights};
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::running::Running;
 use crate::to_python;
 
-/// A similarity in any of its forms and precisions.
-#[derive(FromPyObject)]
-enum SimilarityArgument<'py> {
-    Dense32(PyReadonlyArray2<'py, f32>),
-    Dense64(PyReadonlyArray2<'py, f64>),
-    Factor32((PyReadonlyArray2<'py, f32>,)),
-    Factor64((PyReadonlyArray2<'py, f64>,)),
-    Factors32((PyReadonlyArray2<'py, f32>, PyReadonlyArray2<'py, f32>)),
-    Factors64((PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>)),
-    Sparse32(SparseArgument<'py, f32>),
-    Sparse64(SparseArgument<'py, f64>),
-}
-
-/// Compressed rows: offsets, columns, values.
-type SparseArgument<'py, S> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, S>);
-
+/// A matrix in either precision.
 #[derive(FromPyObject)]
 pub(crate) enum SamplesArgument<'py> {
     F32(PyReadonlyArray2<'py, f32>),
     F64(PyReadonlyArray2<'py, f64>),
 }
 
-/// Runs the same code on samples of either precision.
-macro_rules! with_samples {
-    ($argument:expr, |$samples:ident| $body:expr) => {
-        match &$argument {
-            SamplesArgument::F32(array) => {
-                let $samples = matrix(array)?;
-                $body
-            }
-            SamplesArgument::F64(array) => {
-                let $samples = matrix(array)?;
-                $body
+impl SamplesArgument<'_> {
+    pub(crate) fn samples(&self) -> PyResult<Samples<'_>> {
+        Ok(match self {
+            Self::F32(array) => matrix(array)?.into(),
+            Self::F64(array) => matrix(array)?.into(),
+        })
+    }
+}
+
+/// A matrix in any of its forms: every entry, the factor A or the factors (A, B), or compressed rows as offsets, columns
+/// and one row of values.
+#[derive(FromPyObject)]
+enum ArrayArgument<'py> {
+    Dense(SamplesArgument<'py>),
+    Factor((SamplesArgument<'py>,)),
+    Factors((SamplesArgument<'py>, SamplesArgument<'py>)),
+    Sparse((PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u32>, SamplesArgument<'py>)),
+}
+
+impl ArrayArgument<'_> {
+    fn samples(&self) -> PyResult<Samples<'_>> {
+        match self {
+            Self::Dense(array) => array.samples(),
+            _ => Err(PyValueError::new_err("samples and distances must be given as a dense array")),
+        }
+    }
+
+    fn similarity(&self) -> PyResult<Box<dyn Similarity + '_>> {
+        match self {
+            Self::Dense(array) => similarity::dense(array.samples()?),
+            Self::Factor((factor,)) => similarity::low_rank(factor.samples()?, None),
+            Self::Factors((left, right)) => similarity::low_rank(left.samples()?, Some(right.samples()?)),
+            Self::Sparse((offsets, columns, values)) => {
+                let offsets = offsets.as_slice()?.iter().map(|&o| usize::try_from(o)).collect::<Result<Vec<_>, _>>();
+                let negative = |_| PyValueError::new_err("indptr of the sparse similarity has a negative entry");
+                similarity::sparse(offsets.map_err(negative)?, columns.as_slice()?, values.samples()?)
             }
         }
-    };
+        .map_err(to_python)
+    }
 }
-pub(crate) use with_samples;
 
+/// A hard plan by its labels, or any plan by its entries.
 #[derive(FromPyObject)]
-enum PlanArgument<'py> {
+pub(crate) enum PlanArgument<'py> {
     Labels(PyReadonlyArray1<'py, u32>),
     Dense(PyReadonlyArray2<'py, f64>),
 }
 
-/// A similarity and what comes with it, by attribute.
+impl PlanArgument<'_> {
+    pub(crate) fn plan(&self, prototypes: usize, weights: &SampleWeights) -> PyResult<Plan> {
+        match self {
+            Self::Labels(labels) => Plan::from_labels(labels.as_slice()?.to_vec(), prototypes, weights.clone()),
+            Self::Dense(array) => Plan::from_dense(&matrix(array)?, weights.clone()),
+        }
+        .map_err(to_python)
+    }
+}
+
+fn weights_of(weights: Option<&PyReadonlyArray1<'_, f64>>, samples: usize) -> PyResult<SampleWeights> {
+    match weights {
+        Some(array) => SampleWeights::new(array.as_slice()?),
+        None => SampleWeights::uniform(samples),
+    }
+    .map_err(to_python)
+}
+
+/// What a fit is given, by attribute.
+#[derive(FromPyObject)]
+pub(crate) struct DataArgument<'py> {
+    /// "samples", "distance" or "similarity".
+    kind: String,
+    array: ArrayArgument<'py>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    feature_names: Option<Vec<String>>,
+}
+
+impl DataArgument<'_> {
+    /// What `make` makes of the weights, run on the data without the GIL.
+    pub(crate) fn run<R: Send, T: Send>(
+        &self,
+        py: Python<'_>,
+        running: &Running,
+        make: impl FnOnce(&SampleWeights) -> PyResult<R>,
+        work: impl FnOnce(R, &Data<'_>, Run<'_>) -> gromap::Result<T> + Send,
+    ) -> PyResult<T> {
+        let similarity;
+        let data = match word(&self.kind)? {
+            FittedTo::Samples => Data::Samples(self.array.samples()?),
+            FittedTo::Distances => Data::Distances(self.array.samples()?),
+            FittedTo::Similarity => {
+                similarity = self.array.similarity()?;
+                Data::similarity(&*similarity)
+            }
+        };
+        let weights = weights_of(self.weights.as_ref(), data.len())?;
+        let made = make(&weights)?;
+        let (weights, feature_names) = (Some(&weights), self.feature_names.as_deref());
+        running.run(py, |reporter| work(made, &data, Run { weights, feature_names, observer: Some(reporter) }))
+    }
+}
+
+/// One input of a transport problem, by attribute.
 #[derive(FromPyObject)]
 pub(crate) struct InputArgument<'py> {
-    similarity: SimilarityArgument<'py>,
+    similarity: ArrayArgument<'py>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
     features: Option<SamplesArgument<'py>>,
     plan: Option<PlanArgument<'py>>,
 }
 
-pub(crate) fn matrix<'a, S: Scalar + Element>(array: &'a PyReadonlyArray2<'_, S>) -> PyResult<Matrix<'a, S>> {
-    Matrix::new(array.as_slice()?, array.shape()[0], array.shape()[1]).map_err(to_python)
-}
-
-/// A small matrix of doubles: a target, the features of prototypes.
-pub(crate) fn target_matrix<'a>(array: &'a PyReadonlyArray2<'_, f64>) -> PyResult<Matrix<'a>> {
-    matrix(array)
-}
-
-fn boxed<'a>(similarity: gromap::Result<impl Similarity + 'a>) -> PyResult<Box<dyn Similarity + 'a>> {
-    Ok(Box::new(similarity.map_err(to_python)?))
-}
-
-fn sparse<'a, S: Scalar + Element>((offsets, columns, values): &'a SparseArgument<'_, S>) -> PyResult<Sparse<'a, S>> {
-    let offsets = offsets.as_slice()?.iter().map(|&o| usize::try_from(o)).collect::<Result<Vec<_>, _>>();
-    let offsets = offsets.map_err(|_| PyValueError::new_err("indptr of the sparse similarity has a negative entry"))?;
-    Sparse::new(offsets, columns.as_slice()?, values.as_slice()?).map_err(to_python)
-}
-
 impl InputArgument<'_> {
     pub(crate) fn similarity(&self) -> PyResult<Box<dyn Similarity + '_>> {
-        use SimilarityArgument as Form;
-        match &self.similarity {
-            Form::Dense32(array) => boxed(Dense::new(matrix(array)?)),
-            Form::Dense64(array) => boxed(Dense::new(matrix(array)?)),
-            Form::Factor32((factor,)) => boxed(LowRank::symmetric(matrix(factor)?)),
-            Form::Factor64((factor,)) => boxed(LowRank::symmetric(matrix(factor)?)),
-            Form::Factors32((left, right)) => boxed(LowRank::new(matrix(left)?, matrix(right)?)),
-            Form::Factors64((left, right)) => boxed(LowRank::new(matrix(left)?, matrix(right)?)),
-            Form::Sparse32(parts) => boxed(Ok(sparse(parts)?)),
-            Form::Sparse64(parts) => boxed(Ok(sparse(parts)?)),
-        }
+        self.similarity.similarity()
     }
 
     pub(crate) fn features(&self) -> PyResult<Option<Samples<'_>>> {
-        Ok(match &self.features {
-            None => None,
-            Some(SamplesArgument::F32(array)) => Some(matrix(array)?.into()),
-            Some(SamplesArgument::F64(array)) => Some(matrix(array)?.into()),
-        })
+        self.features.as_ref().map(SamplesArgument::samples).transpose()
     }
 
     pub(crate) fn weights_and_start(
@@ -111,31 +149,19 @@ impl InputArgument<'_> {
         prototypes: usize,
         samples: usize,
     ) -> PyResult<(SampleWeights, Option<Plan>)> {
-        let weights = match &self.weights {
-            Some(array) => SampleWeights::new(array.as_slice()?),
-            None => SampleWeights::uniform(samples),
-        }
-        .map_err(to_python)?;
-        let start = match &self.plan {
-            None => None,
-            Some(PlanArgument::Labels(labels)) => {
-                Some(Plan::from_labels(labels.as_slice()?.to_vec(), prototypes, weights.clone()).map_err(to_python)?)
-            }
-            Some(PlanArgument::Dense(array)) => {
-                Some(Plan::from_dense(&matrix(array)?, weights.clone()).map_err(to_python)?)
-            }
-        };
+        let weights = weights_of(self.weights.as_ref(), samples)?;
+        let start = self.plan.as_ref().map(|plan| plan.plan(prototypes, &weights)).transpose()?;
         Ok((weights, start))
     }
 }
 
-pub(crate) fn parse_loss(name: &str) -> PyResult<Loss> {
-    match name {
-        "square" => Ok(Loss::Square),
-        "kl" => Ok(Loss::Kl),
-        "bce" => Ok(Loss::BinaryCrossEntropy),
-        _ => Err(PyValueError::new_err(format!("loss is '{name}'; it must be 'square', 'kl' or 'bce'"))),
-    }
+pub(crate) fn matrix<'a, S: Scalar + Element>(array: &'a PyReadonlyArray2<'_, S>) -> PyResult<Matrix<'a, S>> {
+    Matrix::new(array.as_slice()?, array.shape()[0], array.shape()[1]).map_err(to_python)
+}
+
+/// A choice by its word.
+pub(crate) fn word<T: FromStr<Err = gromap::Error>>(name: &str) -> PyResult<T> {
+    name.parse().map_err(to_python)
 }
 
 /// Solver, stopping rule and seed, by attribute.
@@ -144,25 +170,15 @@ pub(crate) struct SettingsArgument {
     solver: String,
     epsilon: Option<f64>,
     max_iter: usize,
-    tol: f64,
+    rel_tol: f64,
+    abs_tol: f64,
     seed: u64,
 }
 
 impl SettingsArgument {
     pub(crate) fn parse(&self) -> PyResult<Settings> {
-        let solver = match (self.solver.as_str(), self.epsilon) {
-            ("mirror", epsilon) => Solver::Mirror { epsilon, entropy: 0.0 },
-            ("vertex" | "cg", Some(_)) => {
-                return Err(PyValueError::new_err("epsilon is the step of solver='mirror'; other solvers take none"));
-            }
-            ("vertex", None) => Solver::Vertex,
-            ("cg", None) => Solver::ConditionalGradient,
-            (name, _) => {
-                let message = format!("solver is '{name}'; it must be 'vertex', 'cg' or 'mirror'");
-                return Err(PyValueError::new_err(message));
-            }
-        };
-        let stopping = Stopping { max_rounds: self.max_iter, rel_tolerance: self.tol, abs_tolerance: self.tol };
-        Ok(Settings { solver, stopping, seed: self.seed })
+        let Self { epsilon, max_iter: max_rounds, rel_tol: rel_tolerance, abs_tol: abs_tolerance, seed, .. } = *self;
+        let stopping = Stopping { max_rounds, rel_tolerance, abs_tolerance };
+        Ok(Settings { solver: word(&self.solver)?, epsilon, entropy: 0.0, stopping, seed })
     }
 }

@@ -11,7 +11,7 @@ mod running;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::arguments::{InputArgument, SettingsArgument, parse_loss, target_matrix};
+use crate::arguments::{InputArgument, SettingsArgument, matrix, word};
 use crate::running::Running;
 
 /// The one place where an error of the core becomes a Python exception.
@@ -31,14 +31,15 @@ fn srgw<'py>(
     alpha: f64,
     settings: SettingsArgument,
 ) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
-    let target = target_matrix(&target)?;
-    let loss = parse_loss(loss)?;
+    let target = matrix(&target)?;
+    let loss = word(loss)?;
     let similarity = input.similarity()?;
-    let features = input.features()?.zip(prototype_features.as_ref().map(target_matrix).transpose()?);
+    let features = input.features()?.zip(prototype_features.as_ref().map(matrix).transpose()?);
     let (weights, start) = input.weights_and_start(target.rows(), similarity.len())?;
     let settings = settings.parse()?;
     let result = Running::default().run(py, |reporter| {
-        let mut problem = gromap::Srgw::new(&*similarity, target).loss(loss).settings(settings).sample_weights(weights);
+        let mut problem =
+            gromap::solve::Srgw::new(&*similarity, target).loss(loss).settings(settings).sample_weights(weights);
         if let Some((samples, prototypes)) = features {
             problem = problem.features(samples, prototypes, alpha);
         }
@@ -62,13 +63,13 @@ fn srgw_barycenter<'py>(
     alpha: f64,
     settings: SettingsArgument,
 ) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
-    let loss = parse_loss(loss)?;
+    let loss = word(loss)?;
     let settings = settings.parse()?;
     let similarities = inputs.iter().map(InputArgument::similarity).collect::<PyResult<Vec<_>>>()?;
     let mut parts = Vec::new();
     for ((input, similarity), share) in inputs.iter().zip(&similarities).zip(shares) {
         let (weights, start) = input.weights_and_start(prototypes, similarity.len())?;
-        let mut part = gromap::Input::new(&**similarity).share(share).sample_weights(weights);
+        let mut part = gromap::solve::Input::new(&**similarity).share(share).sample_weights(weights);
         if let Some(samples) = input.features()? {
             part = part.features(samples);
         }
@@ -77,7 +78,7 @@ fn srgw_barycenter<'py>(
         }
         parts.push(part);
     }
-    let problem = gromap::Barycenter::new(parts, prototypes).loss(loss).alpha(alpha).settings(settings);
+    let problem = gromap::solve::Barycenter::new(parts, prototypes).loss(loss).alpha(alpha).settings(settings);
     let result = Running::default().run(py, |reporter| problem.solve_observed(reporter))?;
     results::barycenter(py, &result)
 }
@@ -96,16 +97,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(affinity::symmetric_entropic, module)?)?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::agreement, module)?)?;
-    module.add_function(wrap_pyfunction!(metrics::neighborhood_preservation, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::neighborhood, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::silhouette, module)?)?;
-    module.add_function(wrap_pyfunction!(metrics::trustworthiness, module)?)?;
     module.add_class::<model::FittedModel>()?;
     module.add_function(wrap_pyfunction!(model::cluster, module)?)?;
-    module.add_function(wrap_pyfunction!(model::cluster_distances, module)?)?;
-    module.add_function(wrap_pyfunction!(model::cluster_similarity, module)?)?;
     module.add_function(wrap_pyfunction!(model::fit, module)?)?;
-    module.add_function(wrap_pyfunction!(model::fit_distances, module)?)?;
-    module.add_function(wrap_pyfunction!(model::fit_similarity, module)?)?;
     module.add_function(wrap_pyfunction!(model::path, module)?)?;
     module.add_function(wrap_pyfunction!(report::html, module)?)?;
     module.add_function(wrap_pyfunction!(report::svg, module)?)?;

@@ -5,7 +5,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::arguments::{SamplesArgument, matrix, with_samples};
+use crate::arguments::{SamplesArgument, matrix};
 use crate::running::Running;
 use crate::to_python;
 
@@ -46,27 +46,18 @@ pub(crate) fn silhouette<'py>(
     })
 }
 
-/// Whether neighbours on the map are neighbours among the samples.
+/// How well a map keeps neighbours, by the name of the score.
 #[pyfunction]
-pub(crate) fn trustworthiness<'py>(
+pub(crate) fn neighborhood<'py>(
     py: Python<'py>,
     samples: SamplesArgument<'py>,
-    embedding: PyReadonlyArray2<'py, f64>,
+    embedding: SamplesArgument<'py>,
     k: usize,
+    score: &str,
 ) -> PyResult<f64> {
-    let embedding = matrix(&embedding)?;
-    with_samples!(samples, |samples| Running::default().run(py, |_| metrics::trustworthiness(&samples, &embedding, k)))
-}
-
-/// The share of neighbours that the map keeps.
-#[pyfunction]
-pub(crate) fn neighborhood_preservation<'py>(
-    py: Python<'py>,
-    samples: SamplesArgument<'py>,
-    embedding: PyReadonlyArray2<'py, f64>,
-    k: usize,
-) -> PyResult<f64> {
-    let embedding = matrix(&embedding)?;
-    with_samples!(samples, |samples| Running::default()
-        .run(py, |_| metrics::neighborhood_preservation(&samples, &embedding, k)))
+    let (samples, embedding) = (samples.samples()?, embedding.samples()?);
+    Running::default().run(py, |_| match score {
+        "trustworthiness" => metrics::trustworthiness(samples, embedding, k),
+        _ => metrics::neighborhood_preservation(samples, embedding, k),
+    })
 }

@@ -1,35 +1,29 @@
-//! Models and clusterings: parameters by attribute and samples in, a fitted object or its arrays out.
+//! Models, maps and clusters alike: parameters by attribute and data in, a fitted object out.
 
-use gromap::embedding::Normalization;
-use gromap::{
-    AlphaScale, Clustering, GromovClustering, GromovDr, Level, Method, Model, Plan, Projection, SampleWeights, Scale,
-    Scaling, Settings, Start, Stopping, Target,
-};
-use numpy::PyReadonlyArray1;
-use pyo3::exceptions::PyValueError;
+use gromap::options::{Common, Level, Start};
+use gromap::{GromovClustering, GromovDr, Model, SampleWeights};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::arguments::{InputArgument, SamplesArgument, SettingsArgument, matrix, parse_loss, with_samples};
+use crate::arguments::{DataArgument, PlanArgument, SamplesArgument, SettingsArgument, word};
 use crate::running::Running;
-use crate::{affinity, results, to_python};
+use crate::{results, to_python};
 
-/// What the estimators ask for.
+/// What both estimators ask for, by attribute.
 #[derive(FromPyObject)]
-pub(crate) struct Parameters<'py> {
-    n_prototypes: Option<usize>,
-    n_components: usize,
+struct CommonParameters<'py> {
     method: String,
     perplexity: Vec<f64>,
     n_neighbors: Option<usize>,
-    kernel: affinity::KernelArgument,
-    normalization: String,
+    kernel: String,
+    gamma: Option<f64>,
+    coef0: f64,
+    degree: u32,
     loss: Option<String>,
-    alpha: f64,
-    alpha_scale: String,
     init: InitArgument<'py>,
     n_init: usize,
-    pca: PcaArgument,
+    pca: String,
     scale: String,
     settings: SettingsArgument,
 }
@@ -37,306 +31,157 @@ pub(crate) struct Parameters<'py> {
 #[derive(FromPyObject)]
 enum InitArgument<'py> {
     Name(String),
-    Labels(PyReadonlyArray1<'py, u32>),
-    Plan(numpy::PyReadonlyArray2<'py, f64>),
+    Plan(PlanArgument<'py>),
 }
 
+impl CommonParameters<'_> {
+    /// Writes them over the defaults.
+    fn set(&self, common: &mut Common, prototypes: Option<usize>, weights: &SampleWeights) -> PyResult<()> {
+        common.method = word(&self.method)?;
+        common.perplexities.clone_from(&self.perplexity);
+        common.neighbors = self.n_neighbors;
+        common.kernel.function = word(&self.kernel)?;
+        common.kernel.gamma = self.gamma;
+        common.kernel.coef0 = self.coef0;
+        common.kernel.degree = self.degree;
+        common.loss = self.loss.as_deref().map(word).transpose()?;
+        common.init = match &self.init {
+            InitArgument::Name(name) => word(name)?,
+            InitArgument::Plan(plan) => Start::Plan(plan.plan(prototypes.unwrap_or(weights.len()), weights)?),
+        };
+        common.n_init = self.n_init;
+        common.settings = self.settings.parse()?;
+        common.pca = word(&self.pca)?;
+        common.scale = word(&self.scale)?;
+        Ok(())
+    }
+}
+
+/// What a map is asked for, by attribute.
 #[derive(FromPyObject)]
-enum PcaArgument {
-    Components(usize),
-    Name(String),
+pub(crate) struct MapParameters<'py> {
+    common: CommonParameters<'py>,
+    n_prototypes: Option<usize>,
+    n_components: usize,
+    alpha: f64,
+    alpha_scale: String,
+    normalization: String,
 }
 
-fn one_of<T>(what: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T>
-where
-    T: Copy,
-{
-    if let Some((_, choice)) = choices.iter().find(|(key, _)| *key == name) {
-        return Ok(*choice);
-    }
-    let names: Vec<String> = choices.iter().map(|(key, _)| format!("'{key}'")).collect();
-    Err(PyValueError::new_err(format!("{what} is '{name}'; it must be one of {}", names.join(", "))))
-}
-
-impl Parameters<'_> {
-    fn start(&self, weights: &SampleWeights) -> PyResult<Start> {
-        Ok(match &self.init {
-            InitArgument::Labels(labels) => {
-                let n = self.n_prototypes.unwrap_or(weights.len());
-                Start::Plan(Plan::from_labels(labels.as_slice()?.to_vec(), n, weights.clone()).map_err(to_python)?)
-            }
-            InitArgument::Plan(plan) => {
-                Start::Plan(Plan::from_dense(&matrix(plan)?, weights.clone()).map_err(to_python)?)
-            }
-            InitArgument::Name(name) => match name.as_str() {
-                "auto" => Start::Auto,
-                "agglomerative" => Start::Agglomerative,
-                "spectral" => Start::Spectral,
-                "kmeans" => Start::KMeans,
-                "random" => Start::Random,
-                other => {
-                    return Err(PyValueError::new_err(format!(
-                        "init is '{other}'; it must be 'auto', 'agglomerative', 'spectral', 'kmeans', 'random', labels or \
-                         a plan"
-                    )));
-                }
-            },
-        })
-    }
-
-    fn projection(&self) -> PyResult<Projection> {
-        match &self.pca {
-            PcaArgument::Components(components) => Ok(Projection::To(*components)),
-            PcaArgument::Name(name) => one_of("pca", name, &[("auto", Projection::Auto), ("none", Projection::None)]),
-        }
-    }
-
-    fn method(&self) -> PyResult<Method> {
-        self.method.parse().map_err(to_python)
-    }
-
-    fn scaling(&self) -> PyResult<Scaling> {
-        let choices = [("none", Scaling::None), ("standard", Scaling::Standard), ("minmax", Scaling::MinMax)];
-        one_of("scale", &self.scale, &choices)
-    }
-
-    /// Settings whose tolerance is a share of the loss: that of similarities that sum to N is of the order 1/N, and no
-    /// absolute change of it means the same twice.
-    fn relative_settings(&self) -> PyResult<Settings> {
-        let settings = self.settings.parse()?;
-        Ok(Settings { stopping: Stopping { abs_tolerance: 0.0, ..settings.stopping }, ..settings })
-    }
-
-    fn reduction(&self, weights: &SampleWeights) -> PyResult<GromovDr> {
-        let settings = self.relative_settings()?;
-        let normalization = [("measure", Normalization::Measure), ("cells", Normalization::Cells)];
-        let scale = [("start", AlphaScale::AtStart), ("raw", AlphaScale::Raw)];
+impl MapParameters<'_> {
+    fn recipe(&self, weights: &SampleWeights) -> PyResult<GromovDr> {
         let mut recipe = GromovDr::builder()
-            .method(self.method()?)
+            .prototypes(self.n_prototypes)
             .dims(self.n_components)
-            .perplexities(&self.perplexity)
-            .neighbors(self.n_neighbors)
-            .kernel(self.kernel.parse()?)
-            .normalization(one_of("normalization", &self.normalization, &normalization)?)
-            .alpha(self.alpha, one_of("alpha_scale", &self.alpha_scale, &scale)?)
-            .start(self.start(weights)?)
-            .n_init(self.n_init)
-            .solver(settings.solver)
-            .stopping(settings.stopping)
-            .seed(settings.seed)
-            .projection(self.projection()?)
-            .scaling(self.scaling()?);
-        if let Some(loss) = &self.loss {
-            recipe = recipe.loss(parse_loss(loss)?);
-        }
-        Ok(match self.n_prototypes {
-            Some(prototypes) => recipe.prototypes(prototypes),
-            None => recipe.every_sample(),
-        })
-    }
-
-    fn clustering(&self, weights: &SampleWeights, target: &str, scale: &str) -> PyResult<GromovClustering> {
-        let settings = self.relative_settings()?;
-        let scale = one_of("target_scale", scale, &[("raw", Scale::Raw), ("max", Scale::UnitMaximum)])?;
-        let target = one_of("target", target, &[("free", Target::Free), ("identity", Target::Identity(scale))])?;
-        let mut recipe = GromovClustering::builder(self.n_prototypes.unwrap_or(0))
-            .target(target)
-            .method(self.method()?)
-            .perplexities(&self.perplexity)
-            .neighbors(self.n_neighbors)
-            .start(self.start(weights)?)
-            .n_init(self.n_init)
-            .solver(settings.solver)
-            .stopping(settings.stopping)
-            .seed(settings.seed)
-            .projection(self.projection()?)
-            .scaling(self.scaling()?);
-        if let Some(loss) = &self.loss {
-            recipe = recipe.loss(parse_loss(loss)?);
-        }
+            .alpha(self.alpha, word(&self.alpha_scale)?)
+            .normalization(word(&self.normalization)?);
+        self.common.set(&mut recipe.common, self.n_prototypes, weights)?;
         Ok(recipe)
     }
 }
 
-fn weights_of(samples: usize, weights: Option<PyReadonlyArray1<'_, f64>>) -> PyResult<SampleWeights> {
-    match weights {
-        Some(array) => SampleWeights::new(array.as_slice()?),
-        None => SampleWeights::uniform(samples),
-    }
-    .map_err(to_python)
+/// What clusters are asked for, by attribute.
+#[derive(FromPyObject)]
+pub(crate) struct ClusterParameters<'py> {
+    common: CommonParameters<'py>,
+    n_clusters: usize,
+    target: String,
+    target_scale: String,
 }
 
-/// A fitted model.
-#[pyclass(frozen, name = "Model", module = "gromap._core")]
-pub(crate) struct FittedModel(pub(crate) Model);
+impl ClusterParameters<'_> {
+    fn recipe(&self, weights: &SampleWeights) -> PyResult<GromovClustering> {
+        let target = (word(&self.target)?, word(&self.target_scale)?);
+        let mut recipe = GromovClustering::builder(self.n_clusters).target(target.0, target.1);
+        self.common.set(&mut recipe.common, Some(self.n_clusters), weights)?;
+        Ok(recipe)
+    }
+}
 
-/// Fits a model to samples.
+/// Fits a map.
 #[pyfunction]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
-    parameters: Parameters<'py>,
-    samples: SamplesArgument<'py>,
-    weights: Option<PyReadonlyArray1<'py, f64>>,
+    parameters: MapParameters<'py>,
+    data: DataArgument<'py>,
     running: Running,
 ) -> PyResult<FittedModel> {
-    with_samples!(samples, |samples| {
-        let weights = weights_of(samples.rows(), weights)?;
-        let recipe = parameters.reduction(&weights)?;
-        running.run(py, |reporter| recipe.fit_observed(&samples, Some(&weights), reporter)).map(FittedModel)
-    })
+    let recipe = |weights: &_| parameters.recipe(weights);
+    data.run(py, &running, recipe, |recipe, data, run| recipe.fit_with(data, run)).map(FittedModel)
 }
 
-/// Fits a model to a given similarity.
+/// Finds clusters.
 #[pyfunction]
-pub(crate) fn fit_similarity<'py>(
+pub(crate) fn cluster<'py>(
     py: Python<'py>,
-    parameters: Parameters<'py>,
-    input: InputArgument<'py>,
+    parameters: ClusterParameters<'py>,
+    data: DataArgument<'py>,
     running: Running,
 ) -> PyResult<FittedModel> {
-    let similarity = input.similarity()?;
-    let (weights, _) = input.weights_and_start(1, similarity.len())?;
-    let (recipe, features) = (parameters.reduction(&weights)?, input.features()?);
-    running.run(py, |reporter| recipe.fit_similarity(&*similarity, features, Some(&weights), reporter)).map(FittedModel)
+    let recipe = |weights: &_| parameters.recipe(weights);
+    data.run(py, &running, recipe, |recipe, data, run| recipe.fit_with(data, run)).map(FittedModel)
 }
 
-/// Fits a model to distances.
-#[pyfunction]
-pub(crate) fn fit_distances<'py>(
-    py: Python<'py>,
-    parameters: Parameters<'py>,
-    distances: SamplesArgument<'py>,
-    weights: Option<PyReadonlyArray1<'py, f64>>,
-    running: Running,
-) -> PyResult<FittedModel> {
-    with_samples!(distances, |distances| {
-        let weights = weights_of(distances.rows(), weights)?;
-        let recipe = parameters.reduction(&weights)?;
-        running.run(py, |reporter| recipe.fit_distances(&distances, Some(&weights), reporter)).map(FittedModel)
-    })
-}
-
-/// Models of several n, and how much mass each prototype hands on.
+/// Maps of several n, and how much mass each prototype hands on.
 #[pyfunction]
 #[allow(clippy::type_complexity)] // a list of models, a list of triples
 pub(crate) fn path<'py>(
     py: Python<'py>,
-    parameters: Parameters<'py>,
-    samples: SamplesArgument<'py>,
-    levels: (Vec<usize>, bool),
-    weights: Option<PyReadonlyArray1<'py, f64>>,
+    parameters: MapParameters<'py>,
+    data: DataArgument<'py>,
+    sizes: Vec<usize>,
+    level: &str,
     running: Running,
 ) -> PyResult<(Vec<FittedModel>, Vec<Vec<(u32, u32, f64)>>)> {
-    let (sizes, warm) = levels;
-    let level = if warm { Level::Warm } else { Level::Fresh };
-    let found = with_samples!(samples, |samples| {
-        let weights = weights_of(samples.rows(), weights)?;
-        let recipe = parameters.reduction(&weights)?;
-        running.run(py, |reporter| recipe.path_observed(&samples, &sizes, level, Some(&weights), reporter))?
-    });
+    let level: Level = word(level)?;
+    let recipe = |weights: &_| parameters.recipe(weights);
+    let found = data.run(py, &running, recipe, |recipe, data, run| recipe.path_with(data, &sizes, level, run))?;
     Ok((found.models.into_iter().map(FittedModel).collect(), found.lineage))
 }
 
-/// Clusters samples.
-#[pyfunction]
-pub(crate) fn cluster<'py>(
-    py: Python<'py>,
-    parameters: Parameters<'py>,
-    target: (String, String),
-    samples: SamplesArgument<'py>,
-    weights: Option<PyReadonlyArray1<'py, f64>>,
-    running: Running,
-) -> PyResult<Bound<'py, PyDict>> {
-    let found = with_samples!(samples, |samples| {
-        let weights = weights_of(samples.rows(), weights)?;
-        let recipe = parameters.clustering(&weights, &target.0, &target.1)?;
-        running.run(py, |reporter| recipe.fit_observed(&samples, Some(&weights), reporter))?
-    });
-    clustering(py, &found)
-}
-
-/// Clusters by a given similarity.
-#[pyfunction]
-pub(crate) fn cluster_similarity<'py>(
-    py: Python<'py>,
-    parameters: Parameters<'py>,
-    target: (String, String),
-    input: InputArgument<'py>,
-    running: Running,
-) -> PyResult<Bound<'py, PyDict>> {
-    let similarity = input.similarity()?;
-    let (weights, _) = input.weights_and_start(1, similarity.len())?;
-    let recipe = parameters.clustering(&weights, &target.0, &target.1)?;
-    let found = running.run(py, |reporter| recipe.fit_similarity(&*similarity, Some(&weights), reporter))?;
-    clustering(py, &found)
-}
-
-/// Clusters by distances.
-#[pyfunction]
-pub(crate) fn cluster_distances<'py>(
-    py: Python<'py>,
-    parameters: Parameters<'py>,
-    target: (String, String),
-    distances: SamplesArgument<'py>,
-    weights: Option<PyReadonlyArray1<'py, f64>>,
-    running: Running,
-) -> PyResult<Bound<'py, PyDict>> {
-    let found = with_samples!(distances, |distances| {
-        let weights = weights_of(distances.rows(), weights)?;
-        let recipe = parameters.clustering(&weights, &target.0, &target.1)?;
-        running.run(py, |reporter| recipe.fit_distances(&distances, Some(&weights), reporter))?
-    });
-    clustering(py, &found)
-}
-
-fn clustering<'py>(py: Python<'py>, found: &Clustering) -> PyResult<Bound<'py, PyDict>> {
-    let out = PyDict::new(py);
-    out.set_item("plan", results::plan(py, &found.plan)?)?;
-    out.set_item("weights", numpy::PyArray1::from_slice(py, &found.weights))?;
-    out.set_item("target", results::matrix(py, &found.target)?)?;
-    out.set_item("features", found.features.as_ref().map(|f| results::matrix(py, f)).transpose()?)?;
-    out.set_item("loss", found.loss)?;
-    out.set_item("loss_is_complete", found.loss_is_complete)?;
-    out.set_item("loss_curve", numpy::PyArray1::from_slice(py, &found.history))?;
-    out.set_item("stop_reason", found.stop.to_string())?;
-    out.set_item("hardness", found.hardness)?;
-    out.set_item("certificate", found.certificate.map(results::certificate))?;
-    out.set_item("warnings", found.warnings.clone())?;
-    Ok(out)
-}
+/// A fitted map, or fitted clusters.
+#[pyclass(frozen, name = "Model", module = "gromap._core")]
+pub(crate) struct FittedModel(pub(crate) Model);
 
 #[pymethods]
 impl FittedModel {
-    /// Everything a map shows.
+    /// Everything it shows.
     fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let model = &self.0;
-        let out = PyDict::new(py);
+        let out = results::outcome(py, &model.outcome)?;
+        out.set_item("fitted_to", model.fitted_to.name())?;
         out.set_item("prototypes", results::matrix(py, &model.prototypes)?)?;
         out.set_item("embedding", results::matrix(py, &model.embedding())?)?;
-        out.set_item("weights", numpy::PyArray1::from_slice(py, &model.weights))?;
+        out.set_item("target", model.target.as_ref().map(|target| results::matrix(py, target)).transpose()?)?;
+        out.set_item("weights", PyArray1::from_slice(py, &model.weights))?;
         out.set_item("features", model.features.as_ref().map(|f| results::matrix(py, f)).transpose()?)?;
+        out.set_item("feature_names", model.feature_names.clone())?;
         out.set_item("plan", results::plan(py, &model.plan)?)?;
-        out.set_item("labels", numpy::PyArray1::from_vec(py, model.plan.labels()))?;
-        out.set_item("kept", numpy::PyArray1::from_slice(py, &model.kept))?;
-        out.set_item("loss", model.loss)?;
-        out.set_item("loss_is_complete", model.loss_is_complete)?;
-        out.set_item("loss_curve", numpy::PyArray1::from_slice(py, &model.history))?;
-        out.set_item("stop_reason", model.stop.to_string())?;
-        out.set_item("hardness", model.hardness)?;
-        out.set_item("certificate", model.certificate.map(results::certificate))?;
-        out.set_item("warnings", model.warnings.clone())?;
+        out.set_item("labels", PyArray1::from_vec(py, model.plan.labels()))?;
+        out.set_item("kept", PyArray1::from_slice(py, &model.kept))?;
         Ok(out)
     }
 
-    /// The prototype of every new sample.
+    /// What was asked for, as JSON, in the words of the model file.
+    fn parameters(&self) -> String {
+        serde_json::Value::Object(self.0.parameters.to_json()).to_string()
+    }
+
+    /// For every feature of the model, the column of new samples that has its name.
+    fn columns_of(&self, names: Vec<String>) -> PyResult<Vec<usize>> {
+        self.0.columns_of(&names).map_err(to_python)
+    }
+
+    /// The prototype or cluster of every new sample.
     fn predict<'py>(
         &self,
         py: Python<'py>,
         samples: SamplesArgument<'py>,
         running: Running,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let labels = with_samples!(samples, |samples| running.run(py, |_| self.0.predict(&samples)));
-        Ok(numpy::PyArray1::from_vec(py, labels?).into_any())
+        let samples = samples.samples()?;
+        let labels = running.run(py, |_| self.0.predict(samples))?;
+        Ok(PyArray1::from_vec(py, labels).into_any())
     }
 
     /// The place of every new sample.
@@ -346,8 +191,8 @@ impl FittedModel {
         samples: SamplesArgument<'py>,
         running: Running,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let places = with_samples!(samples, |samples| running.run(py, |_| self.0.transform(&samples)));
-        results::matrix(py, &places?)
+        let samples = samples.samples()?;
+        results::matrix(py, &running.run(py, |_| self.0.place(samples))?.places)
     }
 
     /// The model as the bytes of a file.

@@ -1,24 +1,23 @@
 //! Maps as a page or a picture: models and what is known of their samples in, text out.
 
 use gromap::Path;
-use gromap_report::{Column, Images, Report};
-use numpy::PyReadonlyArray1;
+use gromap_report::{Classes, Column, Images, Report};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::arguments::{SamplesArgument, matrix};
+use crate::arguments::SamplesArgument;
 use crate::model::FittedModel;
 
 /// What is known of the samples, by attribute.
 #[derive(FromPyObject)]
 pub(crate) struct About<'py> {
     title: Option<String>,
-    /// Names, and which of them each sample has.
-    classes: Option<(Vec<String>, PyReadonlyArray1<'py, u32>)>,
+    /// The name of the class of each sample.
+    labels: Option<Vec<String>>,
     columns: Vec<(String, ColumnArgument)>,
     ids: Option<Vec<String>>,
-    /// Width, height, channels, pixels.
-    images: Option<(usize, usize, usize, PyReadonlyArray1<'py, u8>)>,
+    /// A picture in each row; width, height and channels.
+    images: Option<(SamplesArgument<'py>, (usize, usize, usize))>,
     samples: Option<SamplesArgument<'py>>,
     feature_names: Option<Vec<String>>,
     parameters: Vec<(String, String)>,
@@ -52,7 +51,6 @@ fn draw<'py>(
     draw: fn(&Report<'_>) -> Result<String, gromap_report::Error>,
 ) -> PyResult<String> {
     let path;
-    let (single, double);
     let mut report = match models.as_slice() {
         [model] => Report::new(&model.0),
         several => {
@@ -63,8 +61,8 @@ fn draw<'py>(
     if let Some(title) = about.title {
         report = report.title(title);
     }
-    if let Some((names, of_samples)) = about.classes {
-        report = report.classes(names, of_samples.as_slice()?.to_vec());
+    if let Some(labels) = about.labels {
+        report = report.classes(Classes::new(&labels));
     }
     for (name, column) in about.columns {
         report = report.column(
@@ -78,23 +76,19 @@ fn draw<'py>(
     if let Some(ids) = about.ids {
         report = report.ids(ids);
     }
-    if let Some((width, height, channels, pixels)) = about.images {
-        report = report.images(Images { width, height, channels, pixels: pixels.as_slice()?.to_vec() });
+    if let Some((values, size)) = &about.images {
+        report = report.images(Images::from_values(&values.samples()?, *size).map_err(refused)?);
     }
-    match &about.samples {
-        Some(SamplesArgument::F32(array)) => {
-            single = matrix(array)?;
-            report = report.samples(&single);
-        }
-        Some(SamplesArgument::F64(array)) => {
-            double = matrix(array)?;
-            report = report.samples(&double);
-        }
-        None => {}
+    if let Some(samples) = &about.samples {
+        report = report.samples(samples.samples()?);
     }
     if let Some(names) = about.feature_names {
         report = report.feature_names(names);
     }
     report = report.parameters(about.parameters);
-    py.detach(|| draw(&report)).map_err(|error| PyValueError::new_err(error.to_string()))
+    py.detach(|| draw(&report)).map_err(refused)
+}
+
+fn refused(error: gromap_report::Error) -> PyErr {
+    PyValueError::new_err(error.to_string())
 }

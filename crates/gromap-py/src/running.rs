@@ -7,7 +7,8 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use gromap::{Event, Flow, Interrupt, Observer};
+use gromap::Interrupt;
+use gromap::observe::{Event, Flow, Observer};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 

@@ -43,6 +43,10 @@ pub enum Error {
     #[error("the path has no levels; a map needs at least one")]
     NoLevels,
 
+    /// Clusters have no places that a page could show.
+    #[error("this model holds clusters, which have no places to show; a map has (gromap fit, or GromovDR)")]
+    NoPlaces,
+
     /// Two columns of one name cannot be told apart.
     #[error("two columns are named {0:?}")]
     SameName(String),

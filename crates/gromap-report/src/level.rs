@@ -154,7 +154,7 @@ fn hardness(plan: &Plan) -> Vec<f32> {
 }
 
 /// The classes of each prototype by their share of its mass, the largest first, the lower index of equals.
-fn class_shares(plan: &Plan, classes: &[u32]) -> Vec<Vec<(u32, f64)>> {
+pub(crate) fn class_shares(plan: &Plan, classes: &[u32]) -> Vec<Vec<(u32, f64)>> {
     let columns = plan.columns();
     let of_prototype = |k: usize| {
         let (samples, mass) = columns.column(k);

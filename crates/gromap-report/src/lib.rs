@@ -13,11 +13,11 @@
 //!
 //! ```
 //! use gromap::{GromovDr, Matrix};
-//! use gromap_report::Report;
+//! use gromap_report::{Classes, Report};
 //! let samples = Matrix::from_fn(60, 2, |i, j| ((i * (j + 3)) % 17) as f64 + 40.0 * (i % 3) as f64);
 //! let model = GromovDr::builder().prototypes(6).perplexity(5.0).fit(&samples)?;
-//! let classes = (0..60).map(|i| i % 3).collect();
-//! let report = Report::new(&model).title("Three groups").classes(["a", "b", "c"].map(String::from).to_vec(), classes);
+//! let labels: Vec<&str> = (0..60).map(|i| ["a", "b", "c"][i % 3]).collect();
+//! let report = Report::new(&model).title("Three groups").classes(Classes::new(&labels));
 //! assert!(report.html()?.starts_with("<!doctype html>"));
 //! assert!(report.svg()?.starts_with("<svg"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -26,6 +26,7 @@
 #![warn(missing_docs)]
 
 mod base64;
+mod classes;
 mod error;
 mod layout;
 mod level;
@@ -38,6 +39,13 @@ mod report;
 mod scores;
 mod svg;
 
+pub use classes::Classes;
 pub use error::Error;
 pub use pictures::Images;
 pub use report::{Column, Report};
+pub use scores::{silhouette, silhouette_of_placed};
+
+/// The guide for Rust, whose code runs as the documentation's tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust.md")]
+struct Guide;

@@ -218,12 +218,12 @@ fn level_of(level: &Level<'_>, reduced: Option<(&Images, usize)>, arrays: &mut A
         "classes": classes,
         "means": means,
         "profiles": level.profiles.as_ref().map(|profiles| profiles_of(profiles, arrays)),
-        "history": arrays.add(model.history.iter().copied()),
-        "loss": model.loss,
-        "stop": model.stop.to_string(),
+        "history": arrays.add(model.outcome.history.iter().copied()),
+        "loss": model.outcome.loss,
+        "stop": model.outcome.stop.to_string(),
         "silhouette": level.silhouette,
         "homogeneity": level.homogeneity,
-        "warnings": model.warnings,
+        "warnings": model.outcome.warnings,
     })
 }
 

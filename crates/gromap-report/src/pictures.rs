@@ -4,6 +4,7 @@
 //! there are too many samples even for that, those nearest to the mean of their prototype keep theirs.
 
 use gromap::Plan;
+use gromap::data::Samples;
 
 use crate::error::Error;
 
@@ -33,6 +34,35 @@ const SMALLEST_SIDE: usize = 16;
 const LARGEST_SIDE: usize = 128;
 
 impl Images {
+    /// Pictures of numbers, one row for each sample: shares of white (0 to 1) become bytes, bytes (0 to 255) stay, and
+    /// anything else is stretched from its lowest value to its highest.
+    ///
+    /// ```
+    /// use gromap::Matrix;
+    /// use gromap_report::Images;
+    /// let images = Images::from_values(&(&Matrix::new(vec![0.0, 0.5, 1.0], 1, 3)?).into(), (3, 1, 1))?;
+    /// assert_eq!(images.pixels, [0, 128, 255]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_values(values: &Samples<'_>, (width, height, channels): (usize, usize, usize)) -> Result<Self, Error> {
+        let size = width.saturating_mul(height).saturating_mul(channels);
+        Error::check_length(format!("values of a picture of {width}×{height}×{channels}"), size, values.columns())?;
+        let values: Vec<f64> = match values {
+            Samples::F32(values) => values.values().iter().map(|&value| value.into()).collect(),
+            Samples::F64(values) => values.values().to_vec(),
+        };
+        let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let highest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (low, high) = match (lowest, highest) {
+            (low, high) if low >= 0.0 && high <= 1.0 => (0.0, 1.0),
+            (low, high) if low >= 0.0 && high <= 255.0 => (0.0, 255.0),
+            other => other,
+        };
+        let scale = if high > low { 255.0 / (high - low) } else { 0.0 };
+        let pixels = values.iter().map(|value| (scale * (value - low)).round() as u8).collect();
+        Ok(Self { width, height, channels, pixels })
+    }
+
     /// Refuses sizes that are no pictures, and a number of pixels that is not one picture for each sample.
     pub(crate) fn check(&self, samples: usize) -> Result<(), Error> {
         let Self { width, height, channels, .. } = *self;

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use gromap::{Matrix, Model, Path, Scalar};
+use gromap::data::Samples;
+use gromap::{Matrix, Model, Path};
 
+use crate::classes::Classes;
 use crate::error::Error;
 use crate::level::Level;
 use crate::pictures::Images;
@@ -31,13 +33,6 @@ pub struct Report<'a> {
     pub(crate) data_hash: Option<String>,
 }
 
-/// The class of each sample.
-#[derive(Debug, Clone)]
-pub(crate) struct Classes {
-    pub(crate) names: Vec<String>,
-    pub(crate) of_samples: Vec<u32>,
-}
-
 /// One value for each sample.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Column {
@@ -59,6 +54,7 @@ impl<'a> Report<'a> {
     }
 
     fn of_levels(models: Vec<&'a Model>, lineage: Vec<&'a Links>) -> Self {
+        let feature_names = models.first().and_then(|model| model.feature_names.clone());
         Self {
             models,
             lineage,
@@ -68,7 +64,7 @@ impl<'a> Report<'a> {
             ids: None,
             images: None,
             samples: None,
-            feature_names: None,
+            feature_names,
             parameters: Vec::new(),
             data_hash: None,
         }
@@ -80,9 +76,9 @@ impl<'a> Report<'a> {
         self
     }
 
-    /// The class of each sample, as an index into the names.
-    pub fn classes(mut self, names: Vec<String>, of_samples: Vec<u32>) -> Self {
-        self.classes = Some(Classes { names, of_samples });
+    /// The class of each sample.
+    pub fn classes(mut self, classes: Classes) -> Self {
+        self.classes = Some(classes);
         self
     }
 
@@ -106,12 +102,15 @@ impl<'a> Report<'a> {
 
     /// The samples themselves. They are not shown, but order the members of a prototype by their distance to its mean
     /// where pictures do not.
-    pub fn samples<S: Scalar>(mut self, samples: &'a Matrix<'_, S>) -> Self {
-        self.samples = Some(samples.single());
+    pub fn samples(mut self, samples: impl Into<Samples<'a>>) -> Self {
+        self.samples = Some(match samples.into() {
+            Samples::F32(samples) => samples,
+            wide => wide.single().into_owned(),
+        });
         self
     }
 
-    /// Names of the features, for what a prototype stands out by.
+    /// Names of the features, for what a prototype stands out by; without them, those that the model has.
     pub fn feature_names(mut self, names: Vec<String>) -> Self {
         self.feature_names = Some(names);
         self
@@ -163,6 +162,9 @@ impl<'a> Report<'a> {
         self.last()?;
         let samples = self.len();
         for (level, model) in self.models.iter().enumerate() {
+            if !model.is_map() {
+                return Err(Error::NoPlaces);
+            }
             Error::check_length(format!("samples of level {level}"), samples, model.plan.len())?;
         }
         if let Some(Classes { names, of_samples }) = &self.classes {

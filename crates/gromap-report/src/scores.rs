@@ -1,16 +1,37 @@
 //! How good a level is, in the figures that the slider's chart shows.
 
+use std::collections::BTreeMap;
+
 use gromap::metrics::{Information, weighted_silhouette};
 use gromap::{Model, Plan};
 
-use crate::level::squared_distance;
+use crate::level::{class_shares, squared_distance};
 use crate::report::Compared;
 
-/// Multiplications that the silhouette of members may cost; with more samples, every so manieth is taken.
+/// Multiplications that the silhouette of members may cost; with more samples, only every second, third, … is looked at.
 const SILHOUETTE_COST: usize = 2_000_000_000;
 
-/// The paper's: prototypes on the map, by weight, labelled by their largest class. None where it is not defined: one
-/// class, or one for every prototype.
+/// The silhouette of a map, as in the paper: prototypes at their places, by weight, labelled by the class of most of their
+/// mass. `None` where it is not defined: one class, or one for every prototype.
+///
+/// The page and the command's JSON both show this figure.
+pub fn silhouette(model: &Model, classes: &[u32]) -> Option<f64> {
+    of_classes(model, &class_shares(&model.plan, classes))
+}
+
+/// The same of new samples: prototypes weigh as many samples as were placed there, and have the class of most of them.
+pub fn silhouette_of_placed(model: &Model, labels: &[u32], classes: &[u32]) -> Option<f64> {
+    let mut counts = vec![BTreeMap::new(); model.weights.len()];
+    for (&label, &class) in labels.iter().zip(classes) {
+        *counts[label as usize].entry(class).or_insert(0.0) += 1.0;
+    }
+    let most = |best: (u32, f64), (&class, &count): (&u32, &f64)| if count > best.1 { (class, count) } else { best };
+    let majorities: Vec<u32> = counts.iter().map(|counts| counts.iter().fold((0, 0.0), most).0).collect();
+    let weights: Vec<f64> = counts.iter().map(|counts| counts.values().sum()).collect();
+    weighted_silhouette(&model.prototypes, &majorities, &weights).ok()
+}
+
+/// The same from the shares of the classes.
 pub(crate) fn of_classes(model: &Model, shares: &[Vec<(u32, f64)>]) -> Option<f64> {
     let labels: Vec<u32> = shares.iter().map(|shares| shares.first().map_or(0, |share| share.0)).collect();
     weighted_silhouette(&model.prototypes, &labels, &model.weights).ok()

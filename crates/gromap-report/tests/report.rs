@@ -4,8 +4,9 @@
 
 use std::io::Read;
 
-use gromap::{GromovDr, Level, Matrix, Model, Path, Plan, SampleWeights};
-use gromap_report::{Column, Error, Images, Report};
+use gromap::options::Level;
+use gromap::{GromovDr, Matrix, Model, Path, Plan, SampleWeights};
+use gromap_report::{Classes, Column, Error, Images, Report};
 use serde_json::Value;
 
 const SAMPLES: usize = 60;
@@ -16,11 +17,11 @@ fn samples() -> Matrix<'static> {
 }
 
 fn model() -> Model {
-    GromovDr::builder().prototypes(6).perplexity(5.0).fit(&samples()).unwrap()
+    GromovDr::builder().prototypes(6).perplexity(5.0).fit(samples()).unwrap()
 }
 
 fn path() -> Path {
-    GromovDr::builder().perplexity(5.0).path(&samples(), &[3, 6, 12], Level::Warm).unwrap()
+    GromovDr::builder().perplexity(5.0).path(samples(), &[3, 6, 12], Level::Warm).unwrap()
 }
 
 fn names() -> Vec<String> {
@@ -96,7 +97,7 @@ fn the_page_holds_the_model() {
     let level = &payload.header["levels"][0];
     assert_eq!(payload.f64s(&level["places"]), model.prototypes.values());
     assert_eq!(payload.f64s(&level["weights"]), model.weights);
-    assert_eq!(payload.f64s(&level["history"]), model.history);
+    assert_eq!(payload.f64s(&level["history"]), model.outcome.history);
     let (offsets, members) = (payload.u32s(&level["offsets"]), payload.u32s(&level["members"]));
     let labels = model.plan.labels();
     for k in 0..6 {
@@ -129,7 +130,8 @@ fn members_come_nearest_to_the_mean_first() {
 #[test]
 fn classes_bring_shares_and_scores() {
     let model = model();
-    let payload = Payload::of(&Report::new(&model).classes(names(), classes()).html().unwrap());
+    let payload =
+        Payload::of(&Report::new(&model).classes(Classes { names: names(), of_samples: classes() }).html().unwrap());
     let level = &payload.header["levels"][0];
     // The groups are far apart: every prototype holds one class.
     assert_eq!(payload.u32s(&level["classes"]["offsets"]), [0, 1, 2, 3, 4, 5, 6]);
@@ -177,7 +179,7 @@ fn where_pictures_do_not_fit_the_most_typical_members_keep_theirs() {
 
 #[test]
 fn soft_plans_say_how_much_of_each_member() {
-    let mut model = GromovDr::builder().prototypes(4).perplexity(5.0).fit(&samples()).unwrap();
+    let mut model = GromovDr::builder().prototypes(4).perplexity(5.0).fit(samples()).unwrap();
     // A quarter of every sample goes to the prototype after its own, and too little to mention to the next.
     let labels = model.plan.labels();
     let shares = Matrix::from_fn(SAMPLES, 4, |i, k| {
@@ -197,7 +199,7 @@ fn the_same_report_is_the_same_bytes() {
     let report = || {
         Report::of_path(&path)
             .samples(&samples)
-            .classes(names(), classes())
+            .classes(Classes { names: names(), of_samples: classes() })
             .images(pictures())
             .column("age", Column::Numbers((0..SAMPLES).map(|i| if i == 3 { f64::NAN } else { i as f64 }).collect()))
             .column("note", Column::Text((0..SAMPLES).map(|i| format!("note {i}")).collect()))
@@ -215,7 +217,7 @@ fn hostile_text_appears_nowhere_as_it_is() {
     let model = model();
     let report = Report::new(&model)
         .title(hostile)
-        .classes(vec![hostile.into(); 3], classes())
+        .classes(Classes { names: vec![hostile.into(); 3], of_samples: classes() })
         .ids(vec![hostile.into(); SAMPLES])
         .column(hostile, Column::Text(vec![hostile.into(); SAMPLES]))
         .feature_names(vec![hostile.into(); 4])
@@ -261,7 +263,7 @@ fn svg_draws_every_prototype() {
     let model = model();
     let plain = Report::new(&model).svg().unwrap();
     assert_eq!(plain.matches("<circle").count(), 6);
-    let report = Report::new(&model).images(pictures()).classes(names(), classes());
+    let report = Report::new(&model).images(pictures()).classes(Classes { names: names(), of_samples: classes() });
     let pictured = report.svg().unwrap();
     assert_eq!(pictured.matches("<image").count(), 6);
     assert!(names().iter().all(|name| pictured.contains(name.as_str())));
@@ -269,7 +271,7 @@ fn svg_draws_every_prototype() {
 
 #[test]
 fn areas_in_an_svg_are_in_proportion_to_weights() {
-    let model = GromovDr::builder().prototypes(4).perplexity(5.0).fit(&samples()).unwrap();
+    let model = GromovDr::builder().prototypes(4).perplexity(5.0).fit(samples()).unwrap();
     let svg = Report::new(&model).svg().unwrap();
     let radius = |circle: &str| -> f64 { circle.split('"').next().unwrap().parse().unwrap() };
     let mut areas: Vec<f64> = svg.split(" r=\"").skip(1).map(|circle| radius(circle).powi(2)).collect();
@@ -284,12 +286,12 @@ fn areas_in_an_svg_are_in_proportion_to_weights() {
 
 #[test]
 fn one_prototype_and_one_dimension_are_maps_too() {
-    let one = GromovDr::builder().prototypes(1).perplexity(5.0).fit(&samples()).unwrap();
-    let report = Report::new(&one).classes(names(), classes());
+    let one = GromovDr::builder().prototypes(1).perplexity(5.0).fit(samples()).unwrap();
+    let report = Report::new(&one).classes(Classes { names: names(), of_samples: classes() });
     let svg = report.svg().unwrap();
     assert!(svg.contains("<circle") && svg.contains("1 prototype of 60 samples"));
     assert_eq!(Payload::of(&report.html().unwrap()).header["levels"][0]["silhouette"], Value::Null);
-    let line = GromovDr::builder().prototypes(5).dims(1).perplexity(5.0).fit(&samples()).unwrap();
+    let line = GromovDr::builder().prototypes(5).dims(1).perplexity(5.0).fit(samples()).unwrap();
     assert_eq!(Report::new(&line).svg().unwrap().matches("<circle").count(), 5);
 }
 
@@ -298,10 +300,16 @@ fn what_does_not_fit_is_named() {
     let model = model();
     let message = |report: Report<'_>| report.html().unwrap_err().to_string();
     let report = || Report::new(&model);
-    assert_eq!(message(report().classes(names(), vec![0; 3])), "number of classes of samples: expected 60, found 3");
+    assert_eq!(
+        message(report().classes(Classes { names: names(), of_samples: vec![0; 3] })),
+        "number of classes of samples: expected 60, found 3"
+    );
     let mut wrong = classes();
     wrong[7] = 3;
-    assert_eq!(report().classes(names(), wrong).html(), Err(Error::Class { sample: 7, class: 3, classes: 3 }));
+    assert_eq!(
+        report().classes(Classes { names: names(), of_samples: wrong }).html(),
+        Err(Error::Class { sample: 7, class: 3, classes: 3 })
+    );
     assert_eq!(
         message(report().column("age", Column::Numbers(vec![0.0; 61]))),
         "values of column \"age\": expected 60, found 61"

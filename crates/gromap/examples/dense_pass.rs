@@ -7,7 +7,8 @@
 
 use std::time::Instant;
 
-use gromap::{Dense, Matrix, Plan, SampleWeights, Side, Similarity};
+use gromap::similarity::{Dense, Side, Similarity};
+use gromap::{Matrix, Plan, SampleWeights};
 use rayon::prelude::*;
 
 /// Rows read at the same time by one thread, as in the best of the measured streams.

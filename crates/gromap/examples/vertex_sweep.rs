@@ -8,7 +8,10 @@
 
 use std::time::Instant;
 
-use gromap::{Barycenter, Input, Loss, Matrix, Settings, Sparse, Srgw, StopReason, Stopping};
+use gromap::observe::{StopReason, Stopping};
+use gromap::similarity::Sparse;
+use gromap::solve::{Barycenter, Input, Settings, Srgw};
+use gromap::{Loss, Matrix};
 
 const NEIGHBORS: usize = 75;
 const PROTOTYPES: usize = 50;
@@ -59,12 +62,12 @@ fn main() -> gromap::Result<()> {
         let free = sweep_seconds(|settings| {
             let problem = Barycenter::new(vec![Input::new(&similarity)], PROTOTYPES).loss(Loss::Kl);
             let result = problem.settings(settings).solve()?;
-            Ok(sweeps(&result.history, result.stop))
+            Ok(sweeps(&result.outcome.history, result.outcome.stop))
         })?;
         let fixed = sweep_seconds(|settings| {
             let problem = Srgw::new(&similarity, target.view()).loss(Loss::Kl);
             let result = problem.settings(settings).solve()?;
-            Ok(sweeps(&result.history, result.stop))
+            Ok(sweeps(&result.outcome.history, result.outcome.stop))
         })?;
         let entries = similarity.stored();
         let each = |seconds: f64| seconds * 1e9 / entries as f64;

@@ -136,6 +136,13 @@ pub enum Error {
     #[error("{0}")]
     Unsupported(String),
 
+    /// New samples lack features that the model was fitted with.
+    #[error("the model was fitted with {}, which the new samples do not have", listed(missing))]
+    MissingColumns {
+        /// The names of the features.
+        missing: Vec<String>,
+    },
+
     /// A row of a given plan does not carry the mass of its sample.
     #[error("plan row {row} sums to {found}, but the sample's weight is {expected}")]
     RowSum {
@@ -185,6 +192,15 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+}
+
+/// Some names for a message; of many, the first ones.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 10;
+    let first: Vec<String> = names.iter().take(MOST).map(|name| format!("\"{name}\"")).collect();
+    let what = if names.len() == 1 { "the column" } else { "the columns" };
+    let more = if names.len() > MOST { format!(" and {} more", names.len() - MOST) } else { String::new() };
+    format!("{what} {}{more}", first.join(", "))
 }
 
 /// Bytes as people read them.

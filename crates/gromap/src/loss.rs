@@ -13,8 +13,6 @@
 //! with 0·log 0 = 0. Nothing is added inside a logarithm: an entry outside the domain is an error at
 //! the door, and a zero in a learnt target counts as the smallest positive number.
 
-use std::fmt;
-
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::logarithm::{ln, x_log_x};
@@ -29,16 +27,6 @@ pub enum Loss {
     Kl,
     /// a·log(a/b) + (1−a)·log((1−a)/(1−b)), for similarities in \[0, 1\]
     BinaryCrossEntropy,
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Square => "square",
-            Self::Kl => "kl",
-            Self::BinaryCrossEntropy => "bce",
-        })
-    }
 }
 
 /// −log of the smallest positive double, which stands for 0 in a learnt target (and for 1 − b at
@@ -76,9 +64,9 @@ impl Loss {
         }
     }
 
-    /// The slopes of f2 and g.
+    /// The derivatives of f2 and g.
     #[inline]
-    pub(crate) fn slopes(self, b: f64) -> (f64, f64) {
+    pub(crate) fn derivatives(self, b: f64) -> (f64, f64) {
         match self {
             Self::Square => (2.0 * b, 2.0),
             Self::Kl => (1.0, 1.0 / b),

@@ -30,18 +30,6 @@ pub enum Stage {
     Fit,
 }
 
-impl std::fmt::Display for Stage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Prepare => "prepare",
-            Self::Neighbors => "neighbors",
-            Self::Affinity => "affinity",
-            Self::Start => "start",
-            Self::Fit => "fit",
-        })
-    }
-}
-
 /// What an observer answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
@@ -82,17 +70,6 @@ pub enum StopReason {
     MaxRounds,
     /// The observer asked to stop.
     Interrupted,
-}
-
-impl std::fmt::Display for StopReason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Converged => "converged",
-            Self::Stationary => "stationary",
-            Self::MaxRounds => "max_rounds",
-            Self::Interrupted => "interrupted",
-        })
-    }
 }
 
 /// When to stop.

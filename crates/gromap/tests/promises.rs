@@ -3,6 +3,10 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests, which clippy does not take for tests
 
+use gromap::observe::{Event, Flow, Stage, StopReason, Stopping};
+use gromap::options::Start;
+use gromap::similarity::{Definiteness, Dense, LowRank, Similarity, Sparse, WeightedSum};
+use gromap::solve::{Barycenter, Input, Scale, Settings, Solver, Srgw, Transport};
 use gromap::*;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -54,17 +58,16 @@ fn gram_entry(factor: &Matrix<'_>, i: usize, j: usize) -> f64 {
     factor.row(i).iter().zip(factor.row(j)).map(|(a, b)| a * b).sum()
 }
 
-fn solvers() -> [Solver; 4] {
-    [
-        Solver::Vertex,
-        Solver::ConditionalGradient,
-        Solver::Mirror { epsilon: None, entropy: 0.0 },
-        Solver::Mirror { epsilon: Some(0.02), entropy: 0.01 },
-    ]
+/// Every solver, and mirror descent with an entropy.
+fn solvers() -> [Settings; 4] {
+    let plain = |solver| Settings { solver, ..Settings::default() };
+    let mirror = plain(Solver::Mirror);
+    let entropic = Settings { epsilon: Some(0.02), entropy: 0.01, ..mirror };
+    [plain(Solver::Vertex), plain(Solver::ConditionalGradient), mirror, entropic]
 }
 
-fn settings(solver: Solver, seed: u64) -> Settings {
-    Settings { solver, seed, stopping: Stopping { max_rounds: 30, ..Stopping::default() } }
+fn settings(solver: Settings, seed: u64) -> Settings {
+    Settings { seed, stopping: Stopping { max_rounds: 30, ..Stopping::default() }, ..solver }
 }
 
 proptest! {
@@ -87,11 +90,11 @@ proptest! {
                     let fixed = fixed.start(start.clone()).settings(settings).solve().unwrap();
                     let input = Input::new(&*operator).sample_weights(weights.clone()).start(start.clone());
                     let free = Barycenter::new(vec![input], n).loss(loss).settings(settings).solve().unwrap();
-                    for (history, kind) in [(&fixed.history, "fixed"), (&free.history, "free")] {
+                    for (history, kind) in [(&fixed.outcome.history, "fixed"), (&free.outcome.history, "free")] {
                         let rises = history.windows(2).any(|pair| pair[1] > pair[0]);
                         prop_assert!(!rises, "{name} {loss} {solver:?} {kind}: {history:?}");
                     }
-                    prop_assert!((0.0..=1.0).contains(&fixed.hardness));
+                    prop_assert!((0.0..=1.0).contains(&fixed.outcome.hardness));
                     let mass: f64 = fixed.weights.iter().sum();
                     prop_assert!((mass - 1.0).abs() < 1e-9);
                 }
@@ -110,11 +113,11 @@ proptest! {
             let operator = LowRank::symmetric(factor).unwrap();
             let start = Plan::from_labels(labels, n as usize, SampleWeights::uniform(samples).unwrap()).unwrap();
             let input = Input::new(&operator).start(start);
-            let settings = settings(Solver::ConditionalGradient, 0);
+            let settings = settings(Settings { solver: Solver::ConditionalGradient, ..Settings::default() }, 0);
             Barycenter::new(vec![input], n as usize).settings(settings).solve().unwrap()
         };
         let (forward, backward) = (solve(factor, labels), solve(backwards, reversed));
-        prop_assert!((forward.loss - backward.loss).abs() < 1e-12);
+        prop_assert!((forward.outcome.loss - backward.outcome.loss).abs() < 1e-12);
         let flipped: Vec<u32> = backward.plans[0].labels().into_iter().rev().collect();
         prop_assert_eq!(forward.plans[0].labels(), flipped);
     }
@@ -128,10 +131,10 @@ proptest! {
         for solver in [Solver::Vertex, Solver::ConditionalGradient] {
             let input = Input::new(&operator).start(start.clone());
             let stopping = Stopping { max_rounds: 1000, rel_tolerance: 0.0, abs_tolerance: 0.0 };
-            let settings = Settings { solver, seed, stopping };
+            let settings = Settings { solver, seed, stopping, ..Settings::default() };
             let found = Barycenter::new(vec![input], n).settings(settings).solve().unwrap();
-            prop_assert_eq!(found.certificate, Some(Definiteness::Psd));
-            prop_assert_eq!(found.hardness, 1.0, "{:?}", solver);
+            prop_assert_eq!(found.outcome.certificate, Some(Definiteness::Psd));
+            prop_assert_eq!(found.outcome.hardness, 1.0, "{:?}", solver);
         }
     }
 }
@@ -150,7 +153,7 @@ fn several_inputs_share_a_target_and_the_loss_is_theirs() {
             ];
             let problem = Barycenter::new(inputs, n).loss(loss).alpha(alpha).settings(settings(solver, 5));
             let found = problem.solve().unwrap();
-            assert!(found.history.windows(2).all(|pair| pair[1] <= pair[0]), "{loss} {solver:?} {alpha}");
+            assert!(found.outcome.history.windows(2).all(|pair| pair[1] <= pair[0]), "{loss} {solver:?} {alpha}");
             // The same plans against the learnt target and features, one input at a time.
             let target = Matrix::from_fn(n, n, |k, l| found.target[(k, l)].clamp(1e-300, 1.0 - 1e-16));
             let features = found.features.clone().unwrap();
@@ -162,18 +165,29 @@ fn several_inputs_share_a_target_and_the_loss_is_theirs() {
                     let none = Stopping { max_rounds: 0, ..Stopping::default() };
                     let settings = Settings { stopping: none, ..Settings::default() };
                     let fixed = Srgw::new(similarity, target.clone()).loss(loss).start(plan.clone());
-                    share * fixed.features(samples, features.clone(), alpha).settings(settings).solve().unwrap().loss
+                    share
+                        * fixed
+                            .features(samples, features.clone(), alpha)
+                            .settings(settings)
+                            .solve()
+                            .unwrap()
+                            .outcome
+                            .loss
                 })
                 .sum();
             // A low-rank similarity leaves the constant of KL and BCE out, here as there; the total
             // says so and leaves out that of the others too.
-            let constant = if found.loss_is_complete {
+            let constant = if found.outcome.loss_is_complete {
                 0.0
             } else {
                 let weights = SampleWeights::uniform(30).unwrap();
                 alpha * 0.25 * gram_first.constant(loss, &weights).unwrap()
             };
-            assert!((found.loss + constant - again).abs() < 1e-9, "{loss} {solver:?} {alpha}: {} {again}", found.loss);
+            assert!(
+                (found.outcome.loss + constant - again).abs() < 1e-9,
+                "{loss} {solver:?} {alpha}: {} {again}",
+                found.outcome.loss
+            );
         }
     }
 }
@@ -188,9 +202,9 @@ fn the_number_of_threads_leaves_no_trace() {
             for (_, operator) in operators(3, samples) {
                 for solver in solvers() {
                     let stopping = Stopping { max_rounds: 4, ..Stopping::default() };
-                    let settings = Settings { solver, seed: 1, stopping };
+                    let settings = Settings { seed: 1, stopping, ..solver };
                     let found = Barycenter::new(vec![Input::new(&*operator)], 5).settings(settings).solve().unwrap();
-                    bits.extend(found.history.iter().map(|loss| loss.to_bits()));
+                    bits.extend(found.outcome.history.iter().map(|loss| loss.to_bits()));
                     bits.extend(found.target.values().iter().map(|v| v.to_bits()));
                     bits.extend(found.plans[0].labels().iter().map(|&l| u64::from(l)));
                 }
@@ -213,7 +227,7 @@ fn groups(samples: usize) -> Matrix<'static> {
 #[test]
 fn models_are_the_same_bytes_for_any_number_of_threads() {
     let samples = groups(120);
-    for method in Method::ALL {
+    for &method in Method::ALL {
         for recipe in [GromovDr::builder().prototypes(8), GromovDr::builder().every_sample()] {
             let recipe = recipe.method(method).perplexity(10.0).neighbors(Some(20)).seed(5);
             let fit = |threads: usize| {
@@ -259,10 +273,10 @@ fn an_observer_may_stop_a_model_and_keeps_the_best() {
             if rounds > 1 { Flow::Stop } else { Flow::Continue }
         }
     };
-    let recipe = GromovDr::builder().prototypes(9).perplexity(10.0).start(Start::Random);
-    let model = recipe.fit_observed(&samples, None, &mut watch).unwrap();
-    assert_eq!(model.stop, StopReason::Interrupted);
-    assert_eq!(model.history.last(), Some(&model.loss));
+    let recipe = GromovDr::builder().prototypes(9).perplexity(10.0).init(Start::Random);
+    let model = recipe.fit_with(&(&samples).into(), Run { observer: Some(&mut watch), ..Run::default() }).unwrap();
+    assert_eq!(model.outcome.stop, StopReason::Interrupted);
+    assert_eq!(model.outcome.history.last(), Some(&model.outcome.loss));
     assert_eq!(stages, [Stage::Prepare, Stage::Neighbors, Stage::Affinity, Stage::Start, Stage::Fit]);
 }
 
@@ -297,7 +311,7 @@ fn groups_that_are_there_are_found() {
             let settings = Settings { seed, ..Settings::default() };
             Barycenter::new(vec![Input::new(&similarity)], 6).loss(Loss::Kl).settings(settings).solve().unwrap()
         })
-        .min_by(|a, b| a.loss.total_cmp(&b.loss))
+        .min_by(|a, b| a.outcome.loss.total_cmp(&b.outcome.loss))
         .unwrap();
     let labels = best.plans[0].labels();
     for group in labels.chunks(10) {
@@ -315,9 +329,9 @@ fn an_observer_may_stop_and_keeps_the_best() {
         if *round == 2 { Flow::Stop } else { Flow::Continue }
     };
     let found = Barycenter::new(vec![Input::new(&operator)], 6).solve_observed(&mut stop_at_two).unwrap();
-    assert_eq!(found.stop, StopReason::Interrupted);
-    assert_eq!(found.history, seen);
-    assert_eq!(found.loss, seen[2]);
+    assert_eq!(found.outcome.stop, StopReason::Interrupted);
+    assert_eq!(found.outcome.history, seen);
+    assert_eq!(found.outcome.loss, seen[2]);
 }
 
 #[test]
@@ -326,10 +340,10 @@ fn the_scale_of_the_identity_target_is_an_option() {
     let solve = |scale| Srgw::identity(&operator, 4, scale).solve();
     let raw = solve(Scale::Raw).unwrap();
     let unit = solve(Scale::UnitMaximum).unwrap();
-    assert_ne!(raw.loss, unit.loss);
+    assert_ne!(raw.outcome.loss, unit.outcome.loss);
     let largest = operator.bounds().high.value;
-    assert_eq!(unit, solve(Scale::Factor(1.0 / largest)).unwrap());
-    assert!(matches!(solve(Scale::Factor(-1.0)), Err(Error::Parameter { .. })));
+    let scaled = WeightedSum::new(vec![(1.0 / largest, &operator)]).unwrap();
+    assert_eq!(unit, Srgw::identity(&scaled, 4, Scale::Raw).solve().unwrap());
     let nothing = Dense::new(Matrix::<f64>::zeros(3, 3)).unwrap();
     assert!(Srgw::identity(&nothing, 2, Scale::UnitMaximum).solve().is_err());
 }
@@ -340,7 +354,7 @@ fn a_lower_start_is_kept_when_no_round_is_allowed() {
     let stopping = Stopping { max_rounds: 0, ..Stopping::default() };
     let settings = Settings { stopping, ..Settings::default() };
     let found = Barycenter::new(vec![Input::new(&operator)], 3).settings(settings).solve().unwrap();
-    assert_eq!((found.history.len(), found.stop), (1, StopReason::MaxRounds));
+    assert_eq!((found.outcome.history.len(), found.outcome.stop), (1, StopReason::MaxRounds));
 }
 
 #[test]
@@ -387,10 +401,11 @@ fn bad_input_is_named() {
     let error = srgw(eye(2)).features(few, Matrix::zeros(2, 2), 0.5).solve();
     assert!(message(error).contains("rows of the features"));
 
-    let with = |solver, stopping| srgw(eye(2)).settings(Settings { solver, stopping, seed: 0 }).solve();
-    let mirror = |epsilon, entropy| Solver::Mirror { epsilon, entropy };
-    assert!(message(with(mirror(Some(0.0), 0.0), Stopping::default())).contains("epsilon"));
-    assert!(message(with(mirror(None, f64::NAN), Stopping::default())).contains("entropy"));
+    let with = |settings| message(srgw(eye(2)).settings(settings).solve());
+    let mirror = Settings { solver: Solver::Mirror, ..Settings::default() };
+    assert!(with(Settings { epsilon: Some(0.0), ..mirror }).contains("epsilon"));
+    assert!(with(Settings { entropy: f64::NAN, ..mirror }).contains("entropy"));
+    assert!(with(Settings { epsilon: Some(0.1), ..Settings::default() }).contains("only the mirror solver"));
     let stopping = Stopping { rel_tolerance: -1.0, ..Stopping::default() };
-    assert!(message(with(Solver::Vertex, stopping)).contains("rel_tolerance"));
+    assert!(with(Settings { stopping, ..Settings::default() }).contains("rel_tolerance"));
 }

@@ -1,27 +1,29 @@
 //! What the command line may say, as plain data. Comments on the fields are the help text that users read.
 //!
-//! Options that verbs share are in `options.rs`, values that are more than a number or a name in `values.rs`. A verb
-//! shows only the options that mean something to it; the rest is refused by `recipe.rs`, with the reason.
+//! Options that verbs share are in `options.rs`, values that are more than a number or a name in `values.rs`; the words of
+//! choices are the core's. A verb shows only the options that have an effect; `recipe.rs` refuses the others, with the reason.
 
 pub(crate) mod options;
 pub(crate) mod values;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use gromap::options::Target;
+use gromap::solve::Scale;
 
 use crate::demo_data;
 use options::{DataOptions, FitOptions, RunOptions};
-use values::{List, Picture, positive};
+use values::{List, Picture, positive, words};
 
 /// Turn a dataset into a map of weighted prototypes
 ///
-/// Prototypes stand for the samples that are alike: few of them are a clustering, many are a map. The method is
-/// semi-relaxed Gromov-Wasserstein dimension reduction.
+/// Every prototype stands for a group of similar samples: a few prototypes are a clustering, one for every sample is
+/// dimensionality reduction. The method is semi-relaxed Gromov-Wasserstein dimension reduction.
 ///
-/// DATA is a file whose name tells its format (.npy, .npz, .csv, .tsv, .parquet, .arrow, .mtx, .edges, IDX files as those of
-/// MNIST; text and IDX also as .gz), a folder of PNG or JPEG pictures, or - for standard input with --format.
+/// DATA is a file (.npy, .npz, .csv, .tsv, .parquet, .arrow, .mtx, .edges, IDX files such as MNIST's; text and IDX also
+/// with .gz), a folder of PNG or JPEG images, or - for standard input with --format.
 #[derive(Debug, Parser)]
 #[command(name = "gromap", version, arg_required_else_help = true, max_term_width = 100, after_long_help = EXIT_CODES)]
 pub(crate) struct Arguments {
@@ -30,7 +32,7 @@ pub(crate) struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed, 2 asked wrongly, 3 bad data, 4 stopped before convergence with --strict, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad data, 4 stopped before convergence with --strict, 130 interrupted.
 Data go to standard output or to -o, progress and warnings to standard error. NO_COLOR is respected.";
 
 #[derive(Debug, Subcommand)]
@@ -51,8 +53,8 @@ pub(crate) enum Verb {
 
 /// Map a dataset onto prototypes
 ///
-/// Finds the prototypes, their places and the samples they stand for, and prints what it found. -o keeps the model for
-/// transform, score and report; --report makes one HTML file to look at and send.
+/// Finds the prototypes, their coordinates and the samples that belong to each, and prints a summary. -o saves the model for
+/// transform, score, report and info; --report writes the map as one HTML file.
 #[derive(Debug, Args)]
 #[command(
     args_override_self = true,
@@ -66,7 +68,7 @@ pub(crate) struct FitArgs {
     #[arg(value_name = "DATA")]
     pub(crate) data: PathBuf,
 
-    /// How many prototypes to look for
+    /// Number of prototypes
     #[arg(short = 'n', long, value_name = "NUMBER", value_parser = positive, default_value = "50")]
     pub(crate) prototypes: usize,
 
@@ -74,7 +76,7 @@ pub(crate) struct FitArgs {
     #[arg(short, long, value_name = "MODEL")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Write a map to look at to this HTML file
+    /// Write the map to this HTML file
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
 
@@ -82,36 +84,39 @@ pub(crate) struct FitArgs {
     pub(crate) options: FitOptions,
 }
 
+// clap takes `{n}` in a help text for the end of a line; a code that nobody sees keeps it from that.
+const LEVEL_NAMES: &str = "Write the model of every level; {\x1b[0mn} in the name becomes its number of prototypes";
+
 /// Map a dataset onto several numbers of prototypes, from few to many
 ///
-/// The similarity is made once; every map is turned onto the one before. The report has a slider from few prototypes to
-/// many, along which they split.
+/// The similarity of the samples is computed once, and every map is aligned with the previous one. The report has a slider
+/// from few prototypes to many.
 #[derive(Debug, Args)]
 #[command(
     args_override_self = true,
     after_help = "\
 Examples:
   gromap path t10k-images-idx3-ubyte.gz --prototypes 10,20,50,100,200 --report slider.html
-  gromap path cells.npz --prototypes 5,10,20 -o 'cells-{n}.gromap' --json"
+  gromap path cells.npz --prototypes 5,10,20 -o 'cells-{\x1b[0mn}.gromap' --json"
 )]
 pub(crate) struct PathArgs {
     /// What to map
     #[arg(value_name = "DATA")]
     pub(crate) data: PathBuf,
 
-    /// How many prototypes to look for, ascending
+    /// Numbers of prototypes, ascending
     #[arg(short = 'n', long, value_name = "N,N,…")]
     pub(crate) prototypes: List<usize>,
 
-    /// Start each level from the one before, its heaviest prototypes split, instead of afresh
+    /// Start each level from the previous one, with its heaviest prototypes split
     #[arg(long)]
     pub(crate) warm: bool,
 
-    /// Write the model of every level, to this name with {n} for its number of prototypes
-    #[arg(short, long, value_name = "MODEL-{n}")]
+    /// Write a model for every level
+    #[arg(short, long, value_name = "MODEL-{n}", help = LEVEL_NAMES)]
     pub(crate) output: Option<String>,
 
-    /// Write maps to slide through to this HTML file
+    /// Write the maps, with a slider, to this HTML file
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
 
@@ -121,8 +126,9 @@ pub(crate) struct PathArgs {
 
 /// Cluster a dataset
 ///
-/// The clustering end of the method: clusters without places. With a free target their similarities are learnt (srGWB);
-/// with the identity, clusters are alike only to themselves (srGWI). Prints one label for each sample.
+/// Finds clusters without a map, and prints one label for each sample. With the free target, the similarities between
+/// clusters are learnt (srGWB); with the identity, a cluster is similar only to itself (srGWI). -o model.gromap saves a model,
+/// for which transform gives the labels of new samples.
 #[derive(Debug, Args)]
 #[command(args_override_self = true, after_help = "\
 Examples:
@@ -130,27 +136,25 @@ Examples:
   gromap cluster friends.edges --precomputed similarity --clusters 4 --target identity",
     mut_arg("dims", |arg| arg.hide(true)), mut_arg("alpha", |arg| arg.hide(true)),
     mut_arg("alpha_scale", |arg| arg.hide(true)), mut_arg("normalization", |arg| arg.hide(true)),
-    mut_arg("kernel", |arg| arg.hide(true)), mut_arg("gamma", |arg| arg.hide(true)),
-    mut_arg("coef0", |arg| arg.hide(true)), mut_arg("degree", |arg| arg.hide(true)),
     mut_arg("images", |arg| arg.hide(true)))]
 pub(crate) struct ClusterArgs {
     /// What to cluster
     #[arg(value_name = "DATA")]
     pub(crate) data: PathBuf,
 
-    /// How many clusters to look for
+    /// Number of clusters
     #[arg(short = 'k', long, value_name = "NUMBER", value_parser = positive)]
     pub(crate) clusters: usize,
 
-    /// What clusters are compared with
-    #[arg(long, value_name = "TARGET", value_enum, default_value_t = Target::Free)]
+    /// The similarities between clusters: learnt, or the identity
+    #[arg(long, value_name = "TARGET", value_parser = words!(Target), default_value_t)]
     pub(crate) target: Target,
 
-    /// With --target identity: the similarity scaled to a largest entry of 1, or as it is
-    #[arg(long, value_name = "SCALE", value_enum, default_value_t = TargetScale::Max)]
-    pub(crate) target_scale: TargetScale,
+    /// With --target identity: scale the similarity to a maximum of 1, or take it as it is
+    #[arg(long, value_name = "SCALE", value_parser = words!(Scale), default_value_t = Scale::UnitMaximum)]
+    pub(crate) target_scale: Scale,
 
-    /// Write the labels to this file: .csv, .tsv or .npy
+    /// Write the labels (.csv, .tsv or .npy) or the model (.gromap) to this file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -158,9 +162,9 @@ pub(crate) struct ClusterArgs {
     pub(crate) options: FitOptions,
 }
 
-/// Place every sample by itself
+/// Give every sample its own place
 ///
-/// Classical dimension reduction: every sample is its own prototype. Prints the coordinates of each sample.
+/// Classical dimensionality reduction: every sample is its own prototype. Prints the coordinates of each sample.
 #[derive(Debug, Args)]
 #[command(args_override_self = true, after_help = "\
 Examples:
@@ -184,9 +188,11 @@ pub(crate) struct EmbedArgs {
     pub(crate) options: FitOptions,
 }
 
-/// Place new samples on the map of a model
+/// Assign new samples to the prototypes of a model
 ///
-/// Each by itself: its prototype, and its coordinates. The columns of DATA are those the model was fitted to.
+/// Prints the label of each new sample, which is its prototype or cluster, and the coordinates of its place on the map. If
+/// the model was fitted to a table with named columns, the columns of DATA are matched by name, in any order, and others are
+/// ignored; without names they are matched by position.
 #[derive(Debug, Args)]
 #[command(
     args_override_self = true,
@@ -196,7 +202,7 @@ Examples:
   gromap transform model.gromap train-images-idx3-ubyte.gz --json > placed.json"
 )]
 pub(crate) struct TransformArgs {
-    /// A model that fit has written
+    /// A model file, as fit, path or cluster write it
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
 
@@ -204,7 +210,7 @@ pub(crate) struct TransformArgs {
     #[arg(value_name = "DATA")]
     pub(crate) data: PathBuf,
 
-    /// Write labels and coordinates to this file: .csv, .tsv, or .npy (coordinates alone)
+    /// Write labels and coordinates to this file: .csv, .tsv, or .npy (coordinates only; labels of clusters)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -217,8 +223,8 @@ pub(crate) struct TransformArgs {
 
 /// Compare a model, or labels, with known classes
 ///
-/// Adjusted Rand index, adjusted and normalised mutual information, homogeneity and completeness; for a model also the
-/// silhouette of its prototypes, each of the class that most of its samples have.
+/// Prints the adjusted Rand index, the adjusted and normalised mutual information, homogeneity and completeness; for a map
+/// also the silhouette of its prototypes, each labelled by the class that most of its samples have.
 #[derive(Debug, Args)]
 #[command(
     args_override_self = true,
@@ -228,7 +234,7 @@ Examples:
   gromap score labels.csv --labels truth.csv --json"
 )]
 pub(crate) struct ScoreArgs {
-    /// A model that fit has written, or a file with one label per sample
+    /// A model file, or a file with one label per sample
     #[arg(value_name = "MODEL|LABELS")]
     pub(crate) scored: PathBuf,
 
@@ -240,10 +246,10 @@ pub(crate) struct ScoreArgs {
     pub(crate) run: RunOptions,
 }
 
-/// Make a map to look at from a model
+/// Write the map of a model as an HTML page or a picture
 ///
-/// One HTML file that opens without a network. With the data that the model was fitted to, it shows their classes, columns
-/// and pictures.
+/// The page is one file and needs no network. With --data, the data that the model was fitted to, it also shows classes,
+/// text columns and images.
 #[derive(Debug, Args)]
 #[command(
     args_override_self = true,
@@ -253,7 +259,7 @@ Examples:
   gromap report model.gromap --data t10k-images-idx3-ubyte.gz -o map.html --force"
 )]
 pub(crate) struct ReportArgs {
-    /// A model that fit has written
+    /// A model file, as fit, path or cluster write it
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
 
@@ -261,15 +267,15 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "DATA")]
     pub(crate) data: Option<PathBuf>,
 
-    /// The HTML file, or .svg for a static picture
+    /// The file to write: .html, or .svg for a static picture
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
-    /// What stands above the map [default: the name of the data, or of the model]
+    /// The title [default: the name of the data, or of the model]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
 
-    /// The size of the picture in every row of the data
+    /// The samples are images of this size
     #[arg(long, value_name = "WxH[xC]", requires = "data")]
     pub(crate) images: Option<Picture>,
 
@@ -280,7 +286,7 @@ pub(crate) struct ReportArgs {
     pub(crate) run: RunOptions,
 }
 
-/// Say what is in a model file
+/// Print what is in a model file
 #[derive(Debug, Args)]
 #[command(
     args_override_self = true,
@@ -290,7 +296,7 @@ Examples:
   gromap info model.gromap --json"
 )]
 pub(crate) struct InfoArgs {
-    /// A model that fit has written
+    /// A model file, as fit, path or cluster write it
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
 
@@ -299,10 +305,11 @@ pub(crate) struct InfoArgs {
     pub(crate) json: bool,
 }
 
-/// Map 2,000 pictures of clothing that come with the program
+/// Map 2,000 images of clothing that come with the program
 ///
-/// Writes a map to look at, and prints, for each prototype, its place, its weight, how many pictures it stands for, the kind
-/// of clothing most of them show and the share that do. The kinds are used only for this: the map is made from pixels alone.
+/// Writes the map as an HTML page, and prints for each prototype its place, its weight, the number of its images, the most
+/// frequent class and the fraction of the images that have it. The classes are used only for this: the map is made from pixels
+/// alone.
 #[derive(Debug, Args)]
 #[command(
     args_override_self = true,
@@ -312,15 +319,15 @@ Examples:
   gromap demo --prototypes 50 -o clothes.html"
 )]
 pub(crate) struct DemoArgs {
-    /// How many prototypes to look for, 1 to 2000
+    /// Number of prototypes, 1 to 2000
     #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 20, value_parser = prototypes())]
     pub(crate) prototypes: u32,
 
-    /// Where the random start comes from; the same seed gives the same result
+    /// Random seed; the same seed gives the same result
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// The HTML file; without this option gromap-demo.html, which is replaced if it exists
+    /// The HTML file [default: gromap-demo.html, which is replaced if it exists]
     #[arg(short, long, value_name = "FILE.html")]
     pub(crate) output: Option<PathBuf>,
 
@@ -368,25 +375,7 @@ pub(crate) struct ManArgs {
     pub(crate) force: bool,
 }
 
-/// What clusters are compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Target {
-    /// The similarities that suit them best
-    Free,
-    /// Alike only to themselves
-    Identity,
-}
-
-/// The similarity against an identity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TargetScale {
-    /// Scaled to a largest entry of 1
-    Max,
-    /// As it is
-    Raw,
-}
-
-/// A prototype stands for at least one picture, so there are at most as many.
+/// A prototype has at least one image, so there are at most as many.
 fn prototypes() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=demo_data::IMAGES as i64)
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use gromap::Method;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// Width, height and channels of the picture in every row: `28x28`, `32x32x3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,31 +107,21 @@ impl<T: FromStr> FromStr for List<T> {
     }
 }
 
-/// Principal components kept before neighbours are sought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Components {
-    Auto,
-    None,
-    Some(usize),
+/// A choice of the core by its word; the help text lists the words.
+pub(crate) fn word<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = gromap::Error> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
 }
 
-impl FromStr for Components {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match (text, text.parse()) {
-            ("auto", _) => Ok(Self::Auto),
-            ("none", _) => Ok(Self::None),
-            (_, Ok(components)) if components > 0 => Ok(Self::Some(components)),
-            _ => Err("it must be auto, none or a number of at least 1".into()),
-        }
-    }
+/// All words of a choice.
+macro_rules! words {
+    ($kind:ident) => {
+        $crate::args::values::word::<$kind>($kind::names())
+    };
 }
-
-/// A method by its name.
-pub(crate) fn method(text: &str) -> Result<Method, String> {
-    text.parse().map_err(|_| format!("it must be one of {}", Method::ALL.map(Method::name).join(", ")))
-}
+pub(crate) use words;
 
 /// A number that is finite and not negative.
 pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
@@ -176,10 +166,8 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_components() {
+    fn lists() {
         assert_eq!("10,20, 50".parse(), Ok(List(vec![10, 20, 50])));
         assert!("10,,20".parse::<List<usize>>().unwrap_err().contains("\"\""));
-        assert_eq!("none".parse(), Ok(Components::None));
-        assert!("0".parse::<Components>().is_err());
     }
 }

@@ -23,7 +23,7 @@ use parquet::file::metadata::ParquetMetaData;
 use super::claims;
 use super::source::{Room, Source};
 use super::table::{Role, named_role};
-use super::{Content, Loaded, Samples, Values, Wanted};
+use super::{Content, Loaded, Values, Wanted};
 use crate::failure::{Failure, Outcome, listed};
 
 /// Rows decoded at once.
@@ -128,6 +128,7 @@ fn columns(source: &Source, schema: &Schema, wanted: &Wanted) -> Outcome<Vec<Col
     let column = |field: &Arc<arrow_schema::Field>| {
         let (name, kind) = (field.name(), field.data_type());
         let role = match named_role(name, wanted) {
+            Some(Role::Text) if !is_text(kind) && !is_number(kind) => Role::Unused,
             Some(role) => role,
             None if is_number(kind) || items(kind).is_some() => Role::Feature,
             None if is_text(kind) => Role::Text,
@@ -172,6 +173,7 @@ fn gather(
                     }
                     blocks.push((block, width));
                 }
+                Role::Unused => {}
                 Role::Weight => weights.extend(numbers(array, rows).map_err(|failure| failure.about(about(column)))?.0),
                 _ => texts[at].extend(words(array).map_err(|failure| failure.about(about(column)))?),
             }
@@ -184,7 +186,7 @@ fn gather(
         room.check(&source.name, held)?;
     }
     let features: usize = columns.iter().filter(|column| column.role == Role::Feature).map(|column| column.width).sum();
-    if features == 0 || rows == 0 {
+    if (features == 0 && wanted.features.is_none()) || rows == 0 {
         let message = format!(
             "{rows} rows and {features} columns of numbers; there are {}",
             listed(names.iter().map(String::as_str))
@@ -199,7 +201,7 @@ fn gather(
         true => Values::F32(values.iter().map(|&value| value as f32).collect()),
         false => Values::F64(values),
     };
-    let mut loaded = Loaded::new(Content::Dense(Samples { values, rows, columns: features }));
+    let mut loaded = Loaded::new(Content::Dense(values.into_samples(rows, features)?));
     loaded.feature_names =
         Some(columns.iter().filter(|column| column.role == Role::Feature).flat_map(feature_names).collect());
     for (column, words) in columns.into_iter().zip(texts) {
@@ -208,7 +210,7 @@ fn gather(
             Role::Id if loaded.ids.is_none() => loaded.ids = Some(words),
             Role::Text => loaded.texts.push((column.name, words)),
             Role::Weight => loaded.weights = Some(std::mem::take(&mut weights)),
-            Role::Id | Role::Feature => {}
+            Role::Id | Role::Feature | Role::Unused => {}
         }
     }
     loaded.names = names;

@@ -77,8 +77,8 @@ mod tests {
 
     fn load(text: &str) -> (Vec<f64>, Vec<String>) {
         let loaded = read(&Source::memory("g.edges", text.as_bytes()), Room(1 << 20)).unwrap();
-        let Content::Sparse(rows) = loaded.content else { panic!("not sparse") };
-        (rows.to_dense(Room(1 << 20)).unwrap().values.to_f64(), loaded.ids.unwrap())
+        assert!(matches!(loaded.content, Content::Sparse(_)));
+        (super::super::doubles(&loaded.content), loaded.ids.unwrap())
     }
 
     #[test]

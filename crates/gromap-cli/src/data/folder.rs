@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use image::{DynamicImage, ImageFormat, ImageReader, Limits};
 
 use super::source::{Room, Source};
-use super::{Content, Loaded, Samples, Values};
+use super::{Content, Loaded, Values};
 use crate::args::values::Picture;
 use crate::failure::{Failure, Kind, Outcome, shown};
 
@@ -131,7 +131,7 @@ fn samples(pictures: &[Pixels], room: Room) -> Outcome<Loaded> {
         let shares = picture.pixels.iter().map(|&pixel| f32::from(pixel) / 255.0);
         values.extend(shares.flat_map(|share| std::iter::repeat_n(share, copies)));
     }
-    let samples = Samples { values: Values::F32(values), rows: pictures.len(), columns };
+    let samples = Values::F32(values).into_samples(pictures.len(), columns)?;
     let picture = Some(Picture { width, height, channels });
     Ok(Loaded { picture, ..Loaded::new(Content::Dense(samples)) })
 }

@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 
 use super::source::{Room, Source, Stream};
-use super::{Content, Loaded, Samples, Shape, Values};
+use super::{Content, Loaded, Values};
 use crate::args::values::Picture;
 use crate::failure::{Failure, Outcome};
 
@@ -91,16 +91,15 @@ pub(super) fn read(source: &Source, room: Room) -> Outcome<Loaded> {
         [_, height, width] => Some(Picture { width, height, channels: 1 }),
         _ => None,
     };
-    Ok(Loaded { picture, ..Loaded::new(Content::Dense(Samples { values, rows, columns })) })
+    Ok(Loaded { picture, ..Loaded::new(Content::Dense(values.into_samples(rows, columns)?)) })
 }
 
-/// Number of samples and features and their precision, without their values.
-pub(super) fn shape(source: &Source) -> Outcome<Shape> {
+/// Number of samples and features, and whether they are of single precision, without their values.
+pub(super) fn extent(source: &Source) -> Outcome<((usize, usize), bool)> {
     let mut stream = source.stream()?;
     let header = Header::read(&mut stream)?;
     header.count(&stream)?;
-    let (rows, columns) = header.rows_and_columns();
-    Ok(Shape { rows, columns, is_single: header.kind != 0x0e })
+    Ok((header.rows_and_columns(), header.kind != 0x0e))
 }
 
 /// Labels from a file of one axis.
@@ -137,6 +136,8 @@ fn beside(path: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use gromap::data::Samples;
+
     use super::*;
 
     fn file(kind: u8, shape: &[u32], values: &[u8]) -> Source {
@@ -150,13 +151,9 @@ mod tests {
     fn pixels_become_shares_and_other_numbers_stay() {
         let loaded = read(&file(8, &[1, 1, 2], &[255, 51]), Room(100)).unwrap();
         assert_eq!(loaded.picture, Some(Picture { width: 2, height: 1, channels: 1 }));
-        let Content::Dense(samples) = loaded.content else { panic!("not dense") };
-        assert_eq!(samples.values, Values::F32(vec![1.0, 0.2]));
-        let Content::Dense(samples) = read(&file(0x0b, &[2, 1], &[0xff, 0xfe, 0, 5]), Room(100)).unwrap().content
-        else {
-            panic!("not dense")
-        };
-        assert_eq!(samples.values, Values::F32(vec![-2.0, 5.0]));
+        assert!(matches!(loaded.content, Content::Dense(Samples::F32(m)) if m.values() == [1.0, 0.2]));
+        let content = read(&file(0x0b, &[2, 1], &[0xff, 0xfe, 0, 5]), Room(100)).unwrap().content;
+        assert!(matches!(content, Content::Dense(Samples::F32(m)) if m.values() == [-2.0, 5.0]));
         assert_eq!(labels(&file(8, &[2], &[7, 3]), Room(100)).unwrap(), ["7", "3"]);
     }
 

@@ -24,13 +24,17 @@ pub(crate) mod vector;
 
 use std::path::Path;
 
-use gromap::{Matrix, Scalar};
+use gromap::data::{Form, Samples, Shape};
+use gromap::similarity::{self, Similarity};
+use gromap::{Matrix, Model};
+use gromap_report::Classes;
 
 use crate::args::options::{DataOptions, Format, Precision};
 use crate::args::values::Picture;
 use crate::failure::{Failure, Outcome, listed, near_miss, shown};
 use source::{Room, Source};
 pub(crate) use sparse::Rows;
+pub(crate) use table::Role;
 
 /// Numbers in the precision they came in.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,29 +65,21 @@ impl Values {
             (_, same) => same,
         }
     }
-}
 
-/// Samples, one in each row.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Samples {
-    pub(crate) values: Values,
-    pub(crate) rows: usize,
-    pub(crate) columns: usize,
-}
-
-/// What the head of a file tells of its samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shape {
-    pub(crate) rows: usize,
-    pub(crate) columns: usize,
-    pub(crate) is_single: bool,
+    /// The same numbers as samples, one in each row.
+    fn into_samples(self, rows: usize, columns: usize) -> Outcome<Samples<'static>> {
+        Ok(match self {
+            Self::F32(values) => Matrix::new(values, rows, columns)?.into(),
+            Self::F64(values) => Matrix::new(values, rows, columns)?.into(),
+        })
+    }
 }
 
 /// What a file holds.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Content {
     /// Every value.
-    Dense(Samples),
+    Dense(Samples<'static>),
     /// The values that are not zero: a graph, or samples with few of them.
     Sparse(Rows),
 }
@@ -96,7 +92,7 @@ pub(crate) struct Loaded {
     labels: Option<Vec<String>>,
     weights: Option<Vec<f64>>,
     ids: Option<Vec<String>>,
-    /// Columns of text, which are shown but not measured.
+    /// Text columns, which are shown but are not features.
     texts: Vec<(String, Vec<String>)>,
     feature_names: Option<Vec<String>>,
     /// All names there are to ask for.
@@ -121,37 +117,15 @@ impl Loaded {
     }
 }
 
-/// Which columns are not features.
-#[derive(Debug, Clone, Default)]
+/// What the columns of a table are for, as far as the user or a model has said.
+#[derive(Debug, Clone)]
 pub(crate) struct Wanted {
     pub(crate) labels: Option<String>,
     pub(crate) weights: Option<String>,
-}
-
-/// The class of every sample.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Classes {
-    pub(crate) names: Vec<String>,
-    pub(crate) of_samples: Vec<u32>,
-}
-
-impl Classes {
-    /// Classes by ascending name; numbers by their value.
-    pub(crate) fn new(labels: &[String]) -> Self {
-        let mut names: Vec<&String> = labels.iter().collect();
-        names.sort_unstable();
-        names.dedup();
-        if let Ok(mut numbers) =
-            names.iter().map(|name| name.parse::<f64>().map(|n| (n, *name))).collect::<Result<Vec<_>, _>>()
-        {
-            numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
-            names = numbers.into_iter().map(|(_, name)| name).collect();
-        }
-        let place: std::collections::HashMap<&String, u32> =
-            names.iter().zip(0..).map(|(&name, i)| (name, i)).collect();
-        let of_samples = labels.iter().map(|label| place[label]).collect();
-        Self { names: names.into_iter().cloned().collect(), of_samples }
-    }
+    /// The features that a model was fitted with, by name; without them, every column of numbers is a feature.
+    features: Option<Vec<String>>,
+    /// What the other columns are for, if the features are known by name.
+    others: Role,
 }
 
 /// Everything known of the data.
@@ -165,6 +139,8 @@ pub(crate) struct Dataset {
     pub(crate) texts: Vec<(String, Vec<String>)>,
     pub(crate) feature_names: Option<Vec<String>>,
     pub(crate) picture: Option<Picture>,
+    /// Whether this is a matrix of pairs, not samples.
+    pub(crate) is_precomputed: bool,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -172,10 +148,38 @@ impl Dataset {
     /// Number of samples.
     pub(crate) fn len(&self) -> usize {
         match &self.content {
-            Content::Dense(samples) => samples.rows,
+            Content::Dense(samples) => samples.len(),
             Content::Sparse(rows) => rows.len(),
         }
     }
+
+    /// Names of the features for the model, unless two are the same: new columns could then not be matched by name.
+    pub(crate) fn unique_names(&self) -> Option<&[String]> {
+        let names = self.feature_names.as_deref()?;
+        let different: std::collections::HashSet<&String> = names.iter().collect();
+        (different.len() == names.len()).then_some(names)
+    }
+
+    /// What decides how much memory a fit takes.
+    pub(crate) fn shape(&self) -> Shape {
+        match &self.content {
+            Content::Dense(samples) => {
+                shaped((samples.len(), samples.columns()), samples.is_single(), self.is_precomputed)
+            }
+            Content::Sparse(rows) => {
+                let form = Form::Pairs { stored: rows.stored() as u64 };
+                Shape { samples: rows.len(), form, is_single: rows.is_single() }
+            }
+        }
+    }
+}
+
+fn shaped((rows, columns): (usize, usize), is_single: bool, is_precomputed: bool) -> Shape {
+    let form = match is_precomputed {
+        true => Form::Pairs { stored: (rows as u64).saturating_mul(columns as u64) },
+        false => Form::Samples { features: columns },
+    };
+    Shape { samples: rows, form, is_single }
 }
 
 /// What to read, and how.
@@ -184,6 +188,9 @@ pub(crate) struct Request<'a> {
     pub(crate) path: &'a Path,
     pub(crate) options: &'a DataOptions,
     pub(crate) weights: Option<&'a str>,
+    /// The model whose features are read, matched by name if both have names; `others` is the role of all other columns.
+    pub(crate) model: Option<&'a Model>,
+    pub(crate) others: Role,
     /// Whether a graph or a matrix of all pairs is meant, not samples.
     pub(crate) is_precomputed: bool,
     pub(crate) room: Room,
@@ -192,26 +199,39 @@ pub(crate) struct Request<'a> {
 /// Reads samples, or an N×N matrix, with their labels and weights.
 pub(crate) fn read(request: &Request<'_>) -> Outcome<Dataset> {
     let format = request.format()?;
-    let wanted = Wanted { labels: request.options.labels.clone(), weights: request.weights.map(Into::into) };
-    let loaded = request.load(format, &wanted)?;
+    let loaded = request.load(format, &request.wanted())?;
     request.finish(loaded)
 }
 
-/// Number of samples and features, where the head of the file tells; cheap, and before anything is read.
+/// Number of samples and features, if the header of the file has them; no values are read.
 pub(crate) fn shape(request: &Request<'_>) -> Outcome<Option<Shape>> {
     if request.path.as_os_str() == "-" {
         return Ok(None);
     }
-    let shape = match request.format()? {
-        Format::Npy => npy::shape(&Source::file(request.path)?)?,
-        Format::Idx => idx::shape(&Source::file(request.path)?)?,
+    let (size, is_single) = match request.format()? {
+        Format::Npy => npy::extent(&Source::file(request.path)?)?,
+        Format::Idx => idx::extent(&Source::file(request.path)?)?,
         _ => return Ok(None),
     };
-    let is_single = request.options.precision.map_or(shape.is_single, |precision| precision == Precision::F32);
-    Ok(Some(Shape { is_single, ..shape }))
+    let is_single = request.options.precision.map_or(is_single, |precision| precision == Precision::F32);
+    Ok(Some(shaped(size, is_single, request.is_precomputed)))
 }
 
-impl Request<'_> {
+impl<'a> Request<'a> {
+    /// Samples, without weights.
+    pub(crate) fn samples(path: &'a Path, options: &'a DataOptions, room: Room) -> Self {
+        Self { path, options, weights: None, model: None, others: Role::Text, is_precomputed: false, room }
+    }
+
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            labels: self.options.labels.clone(),
+            weights: self.weights.map(Into::into),
+            features: self.model.and_then(|model| model.feature_names.clone()),
+            others: self.others,
+        }
+    }
+
     /// The format that was asked for, or the one the name tells.
     fn format(&self) -> Outcome<Format> {
         if let Some(format) = self.options.format {
@@ -246,7 +266,7 @@ impl Request<'_> {
             let known = endings.map(|(ending, _)| ending).join(", ");
             let message =
                 format!("the name of {} does not tell its format; known endings are {known}", shown(self.path));
-            // A file that is not there has a worse problem than its name.
+            // That the file does not exist is worth more than that its name says nothing.
             match std::fs::metadata(self.path) {
                 Err(error) => Failure::reading(&shown(self.path), &error),
                 Ok(_) => Failure::usage(message).hint("give --format"),
@@ -275,9 +295,9 @@ impl Request<'_> {
     /// Labels and weights, from columns or files, and checks of what belongs together.
     fn finish(&self, loaded: Loaded) -> Outcome<Dataset> {
         let mut warnings = Vec::new();
-        if !loaded.texts.is_empty() {
+        if !loaded.texts.is_empty() && self.model.is_none() {
             let names = listed(loaded.texts.iter().map(|(name, _)| name.as_str()));
-            warnings.push(format!("columns of text are shown but not measured: {names}"));
+            warnings.push(format!("text columns are not used as features: {names}"));
         }
         if loaded.is_graph && !self.is_precomputed {
             let message = format!("{} is a graph, not samples", shown(self.path));
@@ -291,6 +311,13 @@ impl Request<'_> {
             None => content,
             Some(precision) => content.with_precision(precision),
         };
+        let (content, feature_names) = match (content, loaded.feature_names) {
+            (Content::Dense(samples), Some(names)) => {
+                let (samples, names) = self.matched(samples, names, &loaded.names)?;
+                (Content::Dense(samples), Some(names))
+            }
+            unnamed => unnamed,
+        };
         let mut dataset = Dataset {
             name: shown(self.path),
             content,
@@ -298,8 +325,9 @@ impl Request<'_> {
             weights: loaded.weights,
             ids: loaded.ids,
             texts: loaded.texts,
-            feature_names: loaded.feature_names,
+            feature_names,
             picture: loaded.picture,
+            is_precomputed: self.is_precomputed,
             warnings,
         };
         let samples = dataset.len();
@@ -319,7 +347,27 @@ impl Request<'_> {
         Ok(dataset)
     }
 
-    /// What was asked for by name and is no column: a file with one value per sample.
+    /// The features in the order of the model's, if there is one and both have names.
+    fn matched(
+        &self,
+        samples: Samples<'static>,
+        names: Vec<String>,
+        all: &[String],
+    ) -> Outcome<(Samples<'static>, Vec<String>)> {
+        let Some(model) = self.model else { return Ok((samples, names)) };
+        let columns = model.columns_of(&names).map_err(|error| {
+            let there = listed(all.iter().map(String::as_str));
+            Failure::from(error)
+                .about(shown(self.path))
+                .hint(format!("the columns of {} are {there}", shown(self.path)))
+        })?;
+        if columns.iter().copied().eq(0..names.len()) {
+            return Ok((samples, names));
+        }
+        Ok((samples.select(&columns), columns.iter().map(|&column| names[column].clone()).collect()))
+    }
+
+    /// Labels or weights from a file with one value per sample, where the name is not a column.
     fn beside(&self, option: &str, name: &str, columns: &[String]) -> Outcome<Vec<String>> {
         let path = Path::new(name);
         if path.is_file() {
@@ -363,28 +411,32 @@ fn load(source: &Source, format: Format, wanted: &Wanted, room: Room) -> Outcome
 
 impl Content {
     fn with_precision(self, precision: Precision) -> Self {
-        match self {
-            Self::Dense(samples) => {
-                Self::Dense(Samples { values: samples.values.with_precision(precision), ..samples })
+        match (self, precision) {
+            (Self::Dense(wide @ Samples::F64(_)), Precision::F32) => Self::Dense(wide.single().into_owned().into()),
+            (Self::Dense(Samples::F32(m)), Precision::F64) => {
+                Self::Dense(Matrix::from_fn(m.rows(), m.columns(), |i, j| f64::from(m[(i, j)])).into())
             }
-            Self::Sparse(rows) => Self::Sparse(rows.with_precision(precision)),
+            (Self::Dense(same), _) => Self::Dense(same),
+            (Self::Sparse(rows), _) => Self::Sparse(rows.with_precision(precision)),
+        }
+    }
+
+    /// A matrix of pairs as a similarity.
+    pub(crate) fn similarity(&self) -> Outcome<Box<dyn Similarity + '_>> {
+        match self {
+            Self::Dense(matrix) => Ok(similarity::dense(matrix.view())?),
+            Self::Sparse(rows) => rows.similarity(),
         }
     }
 }
 
-/// Samples of either precision for code that takes one.
-pub(crate) trait WithSamples {
-    type Output;
-    fn call<S: Scalar>(self, samples: &Matrix<'_, S>) -> Outcome<Self::Output>;
-}
-
-impl Samples {
-    /// Runs code on the samples as a matrix, without a copy.
-    pub(crate) fn with<W: WithSamples>(&self, work: W) -> Outcome<W::Output> {
-        match &self.values {
-            Values::F32(values) => work.call(&Matrix::new(values.as_slice(), self.rows, self.columns)?),
-            Values::F64(values) => work.call(&Matrix::new(values.as_slice(), self.rows, self.columns)?),
-        }
+/// All values of samples in double precision.
+#[cfg(test)]
+pub(crate) fn doubles(content: &Content) -> Vec<f64> {
+    match content {
+        Content::Dense(Samples::F32(matrix)) => matrix.values().iter().map(|&value| value.into()).collect(),
+        Content::Dense(Samples::F64(matrix)) => matrix.values().to_vec(),
+        Content::Sparse(rows) => doubles(&Content::Dense(rows.to_dense(Room(1 << 20)).unwrap())),
     }
 }
 

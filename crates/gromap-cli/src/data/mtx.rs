@@ -6,9 +6,9 @@
 //! row column value
 //! ```
 
-use super::source::{Room, Source, Stream};
+use super::source::{Room, Source};
 use super::sparse::Rows;
-use super::{Content, Loaded, Samples, Values, lines};
+use super::{Content, Loaded, Values, lines};
 use crate::failure::{Failure, Outcome};
 
 /// What the first line says.
@@ -63,7 +63,7 @@ pub(super) fn read(source: &Source, room: Room) -> Outcome<Loaded> {
             matrix.line(text, most, room).map_err(|failure| failure.about(format_args!("{name}, line {}", number + 1)));
         taken.map(|_| ())
     })?;
-    matrix.finish(&stream).map_err(|failure| failure.about(&name))
+    matrix.finish().map_err(|failure| failure.about(&name))
 }
 
 impl Matrix {
@@ -136,8 +136,7 @@ impl Matrix {
         }
     }
 
-    fn finish(mut self, stream: &Stream<'_>) -> Outcome<Loaded> {
-        let _ = stream;
+    fn finish(mut self) -> Outcome<Loaded> {
         let Some([height, width, claimed]) = self.sizes else { return Err(Failure::data("it ends before its sizes")) };
         if self.entries.len() != claimed {
             let found = self.entries.len();
@@ -154,7 +153,7 @@ impl Matrix {
         }
         let mut values = vec![0.0; height * width];
         self.entries.iter().for_each(|&(row, column, value)| values[row as usize * width + column as usize] = value);
-        Ok(Loaded::new(Content::Dense(Samples { values: Values::F64(values), rows: height, columns: width })))
+        Ok(Loaded::new(Content::Dense(Values::F64(values).into_samples(height, width)?)))
     }
 }
 
@@ -175,10 +174,7 @@ mod tests {
     use super::*;
 
     fn dense(text: &str) -> Vec<f64> {
-        match read(&Source::memory("a.mtx", text.as_bytes()), Room(1 << 20)).unwrap().content {
-            Content::Dense(samples) => samples.values.to_f64(),
-            Content::Sparse(rows) => rows.to_dense(Room(1 << 20)).unwrap().values.to_f64(),
-        }
+        super::super::doubles(&read(&Source::memory("a.mtx", text.as_bytes()), Room(1 << 20)).unwrap().content)
     }
 
     #[test]

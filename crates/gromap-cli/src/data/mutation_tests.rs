@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use super::source::{Room, Source};
-use super::{Loaded, Wanted, folder, idx, load, npy};
+use super::{Loaded, Role, Wanted, folder, idx, load, npy};
 use crate::args::options::Format;
 use crate::failure::Outcome;
 
@@ -159,7 +159,13 @@ fn survive(whole: &[Vec<u8>], read: impl Fn(&Source) -> bool) {
 }
 
 fn reads(format: Format) -> impl Fn(&Source) -> bool {
-    let wanted = Wanted { labels: Some("label".into()), weights: Some("weight".into()) };
+    reads_features(format, None)
+}
+
+/// The same, with the features of a model.
+fn reads_features(format: Format, features: Option<Vec<String>>) -> impl Fn(&Source) -> bool {
+    let (labels, weights) = (Some("label".into()), Some("weight".into()));
+    let wanted = Wanted { labels, weights, features, others: Role::Unused };
     move |source| {
         let loaded: Outcome<Loaded> = load(source, format, &wanted, Room(ROOM));
         loaded.is_ok()
@@ -240,6 +246,7 @@ fn npz() {
 fn csv() {
     let text = "id,a,b,label,weight,note\nx,1,2.5,cat,1,hi\ny,-3e2,4,dog,0.5,\"a, b\"\nz,0,0,cat,2,\n";
     survive(&[text.into(), b"1,2\n3,4\n5,6\n".to_vec(), gzip(text.as_bytes())], reads(Format::Csv));
+    survive(&[text.into()], reads_features(Format::Csv, Some(vec!["b".into(), "a".into()])));
 }
 
 #[test]

@@ -8,7 +8,7 @@
 //! so, everything else becomes `f8`, as scikit-learn does.
 
 use super::source::{Room, Source, Stream};
-use super::{Content, Loaded, Samples, Shape, Values};
+use super::{Content, Loaded, Values};
 use crate::args::values::Picture;
 use crate::failure::{Failure, Outcome};
 
@@ -32,13 +32,12 @@ pub(super) fn read(source: &Source, room: Room) -> Outcome<Loaded> {
     header.samples(&mut stream, room)
 }
 
-/// Number of samples and features and their precision, without their values.
-pub(super) fn shape(source: &Source) -> Outcome<Shape> {
+/// Number of samples and features, and whether they are of single precision, without their values.
+pub(super) fn extent(source: &Source) -> Outcome<((usize, usize), bool)> {
     let mut stream = source.stream()?;
     let header = Header::read(&mut stream)?;
     header.check(&stream)?;
-    let (rows, columns) = header.rows_and_columns(&stream.name)?;
-    Ok(Shape { rows, columns, is_single: header.is_single() })
+    Ok((header.rows_and_columns(&stream.name)?, header.is_single()))
 }
 
 impl Header {
@@ -213,7 +212,7 @@ impl Header {
             [_, height, width, channels @ (1 | 3 | 4)] => Some(Picture { width, height, channels }),
             _ => None,
         };
-        Ok(Loaded { picture, ..Loaded::new(Content::Dense(Samples { values, rows, columns })) })
+        Ok(Loaded { picture, ..Loaded::new(Content::Dense(values.into_samples(rows, columns)?)) })
     }
 }
 
@@ -261,6 +260,8 @@ fn half(bits: u16) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use gromap::data::Samples;
+
     use super::*;
 
     /// An array as numpy writes it.
@@ -274,15 +275,16 @@ mod tests {
     }
 
     fn load(source: &Source) -> (Vec<f64>, usize, usize) {
-        let Content::Dense(samples) = read(source, Room(1 << 20)).unwrap().content else { panic!("not dense") };
-        (samples.values.to_f64(), samples.rows, samples.columns)
+        let content = read(source, Room(1 << 20)).unwrap().content;
+        let Content::Dense(samples) = &content else { panic!("not dense") };
+        (super::super::doubles(&content), samples.len(), samples.columns())
     }
 
     #[test]
     fn single_precision_stays_and_the_rest_is_double() {
         let bytes: Vec<u8> = [1.5f32, -2.0].iter().flat_map(|v| v.to_le_bytes()).collect();
         let loaded = read(&array("<f4", "False", "(1, 2)", &bytes), Room(100)).unwrap();
-        assert!(matches!(loaded.content, Content::Dense(Samples { values: Values::F32(v), .. }) if v == [1.5, -2.0]));
+        assert!(matches!(loaded.content, Content::Dense(Samples::F32(m)) if m.values() == [1.5, -2.0]));
         assert_eq!(load(&array(">i2", "False", "(2, 1)", &[0xff, 0xfe, 0, 3])), (vec![-2.0, 3.0], 2, 1));
         assert_eq!(load(&array("|b1", "False", "(1, 2)", &[0, 1])), (vec![0.0, 1.0], 1, 2));
         assert_eq!(

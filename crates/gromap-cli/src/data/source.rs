@@ -1,4 +1,4 @@
-//! Where bytes come from: a file, or standard input held in memory; gzip is seen through.
+//! Where bytes come from: a file, or standard input held in memory. Gzip is decompressed on the fly.
 //!
 //! Readers ask two questions before they allocate: can the source hold what its header claims ([`Stream::most`]), and may
 //! we hold it ([`Room`])? So a header of a few bytes can never make us take gigabytes.
@@ -19,7 +19,7 @@ const MOST_INFLATION: u64 = 1032;
 /// Bytes turned into values at once.
 const CHUNK: usize = 1 << 16;
 
-/// How much may be held.
+/// The memory limit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Room(pub(crate) u64);
 
@@ -58,7 +58,7 @@ enum Content {
 pub(crate) struct Stream<'a> {
     pub(crate) bytes: Box<dyn BufRead + 'a>,
     pub(crate) most: u64,
-    /// Whether `most` is their number, so that room for a claim that fits is not wasted.
+    /// Whether `most` is exact; only then is memory allocated at once for all that a header claims.
     pub(crate) is_exact: bool,
     pub(crate) name: String,
 }
@@ -151,8 +151,8 @@ impl Stream<'_> {
         self.bytes.read_exact(buffer).map_err(|error| self.short(&error, what))
     }
 
-    /// So many values of so many bytes each, made from their bytes as they come. The claim was checked before; where it
-    /// could still be a lie, room is taken only for what has come.
+    /// Reads `count` values of `size` bytes. The count was checked against the source before; where it may still be too
+    /// large, as with compressed data, memory grows only with what is read.
     pub(crate) fn values<T>(&mut self, count: usize, size: usize, value: impl Fn(&[u8]) -> T) -> Outcome<Vec<T>> {
         let mut values = Vec::with_capacity(if self.is_exact { count } else { count.min(1 << 20) });
         let mut buffer = vec![0; size * (CHUNK / size).max(1)];

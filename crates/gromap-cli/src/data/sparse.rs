@@ -1,15 +1,15 @@
 //! Compressed rows, as graphs and counts come: made of entries in any order.
 
-use std::borrow::Cow;
+use gromap::Matrix;
+use gromap::data::Samples;
+use gromap::similarity::{self, Similarity};
 
-use gromap::{Scalar, Sparse};
-
+use super::Values;
 use super::source::Room;
-use super::{Samples, Values};
 use crate::args::options::Precision;
 use crate::failure::{Failure, Outcome};
 
-/// Rows may be empty, but not nearly all of them: a small file must not claim a huge matrix.
+/// At most this many empty rows for every entry: a small file must not claim a huge matrix.
 const EMPTY_ROWS_PER_ENTRY: usize = 64;
 const ALWAYS_FINE: usize = 1 << 16;
 
@@ -61,7 +61,7 @@ impl Rows {
         Ok(Self { offsets, columns, values: Values::F64(values), width })
     }
 
-    /// From compressed rows that someone else has made.
+    /// From compressed rows, which are checked.
     pub(crate) fn from_parts(offsets: Vec<usize>, columns: Vec<u32>, values: Values, width: usize) -> Outcome<Self> {
         let stored = match &values {
             Values::F32(values) => values.len(),
@@ -85,10 +85,6 @@ impl Rows {
     /// Number of rows.
     pub(crate) fn len(&self) -> usize {
         self.offsets.len() - 1
-    }
-
-    pub(crate) fn width(&self) -> usize {
-        self.width
     }
 
     /// Number of entries.
@@ -126,7 +122,7 @@ impl Rows {
     }
 
     /// All values, zeros too.
-    pub(super) fn to_dense(&self, room: Room) -> Outcome<Samples> {
+    pub(super) fn to_dense(&self, room: Room) -> Outcome<Samples<'static>> {
         fn spread<T: Copy + Default>(rows: &Rows, values: &[T]) -> Vec<T> {
             let mut dense = vec![T::default(); rows.len() * rows.width];
             for row in 0..rows.len() {
@@ -142,19 +138,20 @@ impl Rows {
             Values::F32(values) => Values::F32(spread(self, values)),
             Values::F64(values) => Values::F64(spread(self, values)),
         };
-        Ok(Samples { values, rows: self.len(), columns: self.width })
+        values.into_samples(self.len(), self.width)
     }
 
     /// The matrix as a similarity of single or double precision.
-    pub(crate) fn similarity(&self) -> Outcome<Box<dyn gromap::Similarity + '_>> {
-        fn boxed<'a, S: Scalar>(rows: &'a Rows, values: &'a [S]) -> Outcome<Box<dyn gromap::Similarity + 'a>> {
-            let (offsets, columns) = (Cow::Borrowed(&rows.offsets[..]), Cow::Borrowed(&rows.columns[..]));
-            Ok(Box::new(Sparse::new(offsets, columns, Cow::Borrowed(values))?))
+    pub(crate) fn similarity(&self) -> Outcome<Box<dyn Similarity + '_>> {
+        let (height, width) = (self.len(), self.width);
+        if height != width {
+            return Err(Failure::data(format!("a similarity of {height} rows needs as many columns, not {width}")));
         }
-        match &self.values {
-            Values::F32(values) => boxed(self, values),
-            Values::F64(values) => boxed(self, values),
-        }
+        let values: Samples<'_> = match &self.values {
+            Values::F32(values) => Matrix::new(&values[..], 1, values.len())?.into(),
+            Values::F64(values) => Matrix::new(&values[..], 1, values.len())?.into(),
+        };
+        Ok(similarity::sparse(&self.offsets[..], &self.columns[..], values)?)
     }
 }
 
@@ -176,7 +173,7 @@ mod tests {
         let rows =
             Rows::from_entries((2, 3), &[(1, 2, 1.0), (0, 1, 2.0), (1, 0, 3.0), (1, 2, 4.0)], |a, b| a + b).unwrap();
         let dense = rows.to_dense(Room(1000)).unwrap();
-        assert_eq!(dense.values, Values::F64(vec![0.0, 2.0, 0.0, 3.0, 0.0, 5.0]));
+        assert!(matches!(dense, Samples::F64(m) if m.values() == [0.0, 2.0, 0.0, 3.0, 0.0, 5.0]));
         assert_eq!((rows.len(), rows.stored()), (2, 3));
     }
 

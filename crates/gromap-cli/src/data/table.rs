@@ -2,12 +2,13 @@
 //!
 //! Columns of numbers are features. The columns of labels and weights are named by the user; a column that is called id, index
 //! or name (or nothing, as pandas writes its index) names the samples; columns of text are kept to be shown. A column that is
-//! numbers in some rows and text in others is a mistake, and so is a missing number: both are named by line and column.
+//! numbers in some rows and text in others is a mistake, and so is a missing number: both are named by line and column. Where
+//! a model says by name which columns are its features, only those are looked at, in whatever order they come.
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
 use super::source::{Room, Source, Stream};
-use super::{Content, Loaded, Samples, Values, Wanted};
+use super::{Content, Loaded, Values, Wanted};
 use crate::failure::{Failure, Outcome, listed};
 
 /// Rows from which it is told what each column is.
@@ -15,12 +16,14 @@ const LOOKED_AT: usize = 1000;
 
 /// What a column is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     Feature,
     Label,
     Weight,
     Id,
     Text,
+    /// Nothing that is asked for.
+    Unused,
 }
 
 /// The role that a name alone decides.
@@ -31,8 +34,17 @@ pub(super) fn named_role(name: &str, wanted: &Wanted) -> Option<Role> {
     if wanted.weights.as_deref() == Some(name) {
         return Some(Role::Weight);
     }
-    let name = name.to_lowercase();
-    ["", "id", "ids", "index", "name", "unnamed: 0"].contains(&name.as_str()).then_some(Role::Id)
+    let is_id = ["", "id", "ids", "index", "name", "unnamed: 0"].contains(&name.to_lowercase().as_str());
+    let Some(features) = &wanted.features else { return is_id.then_some(Role::Id) };
+    // The numbers of a list are named after their column: a[0], a[1], …
+    let belongs = |feature: &String| {
+        feature.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('[') && rest.ends_with(']'))
+    };
+    Some(match (features.iter().any(belongs), is_id) {
+        (true, _) => Role::Feature,
+        (false, true) => Role::Id,
+        (false, false) => wanted.others,
+    })
 }
 
 /// Reads a table with columns between `delimiter`s.
@@ -48,8 +60,16 @@ pub(super) fn read(source: &Source, delimiter: u8, wanted: &Wanted, room: Room) 
         first.push(record);
     }
     let (names, has_header) = header(first.first().ok_or_else(|| rows.bad("there is no row"))?);
-    if has_header {
-        first.remove(0);
+    match (has_header, &wanted.features) {
+        (true, _) => drop(first.remove(0)),
+        (false, None) => {}
+        (false, Some(features)) => {
+            let columns = listed(features.iter().map(String::as_str));
+            let failure = rows.bad(&format!("it has no header, and the model was fitted with the columns {columns}"));
+            return Err(
+                failure.hint("name the columns in its first line, or give an array (.npy), which goes by position")
+            );
+        }
     }
     if first.is_empty() {
         return Err(rows.bad("there is a header, but no row"));
@@ -60,7 +80,11 @@ pub(super) fn read(source: &Source, delimiter: u8, wanted: &Wanted, room: Room) 
     while let Some(record) = rows.next()? {
         table.push(&record, &rows.name)?;
     }
-    table.finish(&rows.name)
+    if table.features == 0 && wanted.features.is_none() {
+        let names = listed(table.names.iter().map(String::as_str));
+        return Err(rows.bad(&format!("no column of numbers is left as a feature; there are {names}")));
+    }
+    table.finish(has_header)
 }
 
 /// Records: those that were looked at already, then the rest of the file.
@@ -181,13 +205,13 @@ impl Table {
                 Role::Weight => self.weights.push(self.number(record, column, file)?),
                 Role::Label => self.labels.push(cell(record, column)),
                 Role::Id if self.ids.len() <= self.rows => self.ids.push(cell(record, column)),
-                Role::Id => {}
+                Role::Id | Role::Unused => {}
                 Role::Text => {
                     self.texts[text].push(cell(record, column));
                     text += 1;
                 }
             }
-            if !matches!(self.roles[column], Role::Feature | Role::Weight) {
+            if !matches!(self.roles[column], Role::Feature | Role::Weight | Role::Unused) {
                 self.text_bytes += (record.get(column).map_or(0, <[u8]>::len) + size_of::<String>()) as u64;
             }
         }
@@ -207,18 +231,14 @@ impl Table {
         })
     }
 
-    fn finish(self, file: &str) -> Outcome<Loaded> {
-        if self.features == 0 {
-            let names = listed(self.names.iter().map(String::as_str));
-            return Err(Failure::data(format!("{file}: no column of numbers is left as a feature; there are {names}")));
-        }
+    fn finish(self, has_header: bool) -> Outcome<Loaded> {
         let of = |wanted: Role| self.names.iter().zip(&self.roles).filter(move |(_, role)| **role == wanted);
-        let samples = Samples { values: Values::F64(self.values), rows: self.rows, columns: self.features };
+        let samples = Values::F64(self.values).into_samples(self.rows, self.features)?;
         Ok(Loaded {
             labels: of(Role::Label).next().map(|_| self.labels),
             weights: of(Role::Weight).next().map(|_| self.weights),
             ids: of(Role::Id).next().map(|_| self.ids),
-            feature_names: Some(of(Role::Feature).map(|(name, _)| name.clone()).collect()),
+            feature_names: has_header.then(|| of(Role::Feature).map(|(name, _)| name.clone()).collect()),
             texts: of(Role::Text).map(|(name, _)| name.clone()).zip(self.texts).collect(),
             names: self.names,
             ..Loaded::new(Content::Dense(samples))
@@ -231,7 +251,7 @@ mod tests {
     use super::*;
 
     fn wanted() -> Wanted {
-        Wanted { labels: Some("kind".into()), weights: Some("w".into()) }
+        Wanted { labels: Some("kind".into()), weights: Some("w".into()), features: None, others: Role::Text }
     }
 
     fn load(text: &str) -> Loaded {
@@ -239,8 +259,7 @@ mod tests {
     }
 
     fn values(loaded: &Loaded) -> Vec<f64> {
-        let Content::Dense(samples) = &loaded.content else { panic!("not dense") };
-        samples.values.to_f64()
+        super::super::doubles(&loaded.content)
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::npy::Header;
 use super::source::{Room, Source};
 use crate::failure::{Failure, Outcome, listed};
 
-/// Names of columns that mean what they say.
+/// Names of columns that hold labels or weights.
 const NAMES: [&str; 8] = ["label", "labels", "class", "classes", "y", "weight", "weights", "cluster"];
 
 /// Reads the values as text. Where a line could be a header or a value, the number of samples decides: see [`fitting`].

@@ -1,39 +1,43 @@
 //! `gromap cluster`: one label for each sample.
 
+use gromap::options::Target;
+use gromap::solve::Scale;
 use serde_json::{Map, json};
 
-use super::job::{Done, Fit, Job};
+use super::job::Job;
 use super::{Exit, arrays, print_bytes};
-use crate::args::{ClusterArgs, Target, TargetScale};
+use crate::args::ClusterArgs;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Existing, Output};
-use crate::recipe::{self, Asked, Goal, Recipe};
-use crate::results::{Found, Summary};
+use crate::recipe::{self, Asked, Goal};
+use crate::results::Summary;
 
 pub(super) fn run(args: &ClusterArgs, asked: &Asked<'_>) -> Outcome<Exit> {
-    if args.target == Target::Free && args.target_scale == TargetScale::Raw {
+    if args.target == Target::Free && args.target_scale == Scale::Raw {
         return Err(Failure::usage("--target-scale has no effect: it is for --target identity"));
     }
+    let is_model = args.output.as_deref().and_then(std::path::Path::extension).is_some_and(|ending| ending == "gromap");
+    let table = args.output.as_deref().filter(|_| !is_model);
+    let format = arrays::Format::of(table, ", or in .gromap for a model")?;
     let output = Output::optional(args.output.as_deref(), Existing::forced(args.options.run.force))?;
-    let format = arrays::Format::of(args.output.as_deref())?;
     let job = Job {
         goal: Goal::Clusters,
         data: &args.data,
         options: &args.options,
-        prototypes: Some(args.clusters),
-        make: &|options| Recipe::Clusters(recipe::clusters(options, args.clusters, args.target, args.target_scale)),
+        make: &|options| recipe::clusters(options, args.clusters, args.target, args.target_scale),
         levels: None,
     };
-    let Some(Done { fit: Fit::Clusters(found), dataset, run }) = job.run(asked)? else { return Ok(Exit::Done) };
-    let labels = found.plan.labels();
-    let table = arrays::Table { ids: dataset.ids.as_deref(), labels: Some(&labels), places: None };
+    let Some(done) = job.run(asked)? else { return Ok(Exit::Done) };
+    let labels = done.model().plan.labels();
+    let table = arrays::Table { ids: done.dataset.ids.as_deref(), labels: Some(&labels), places: None };
     let mut more = Map::new();
     match &output {
+        Some(output) if is_model => output.write(&done.model().to_bytes())?,
         Some(output) => output.write(&table.bytes(format)?)?,
         None if args.options.run.json => drop(more.insert("labels".into(), json!(labels))),
         None => print_bytes(&table.bytes(format)?)?,
     }
-    let summary = Summary::new(run, Found::from(&*found), dataset.classes.as_ref())?;
+    let summary = Summary::new(done.run.clone(), done.model(), done.dataset.classes.as_ref())?;
     job.tell(&summary, more, output.is_none())?;
-    Ok(job.exit(&[found.stop]))
+    Ok(job.exit(&done.path))
 }

@@ -1,34 +1,34 @@
 //! `gromap info`: what a model file holds.
 
+use gromap::Model;
+use gromap::similarity::Definiteness;
 use serde_json::{Value, json};
 
 use super::{Exit, print};
 use crate::args::InfoArgs;
 use crate::data::source::Room;
 use crate::failure::Outcome;
-use crate::machine;
-use crate::model_file::Opened;
-use crate::results::certificate;
+use crate::{machine, model_file};
 
 pub(super) fn run(args: &InfoArgs) -> Outcome<Exit> {
-    let opened = Opened::read(&args.model, Room(machine::default_limit()))?;
-    let model = &opened.model;
+    let model = model_file::read(&args.model, Room(machine::default_limit()))?;
+    let (asked, outcome) = (&model.parameters, &model.outcome);
     let object = json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "method": opened.method().name(),
+        "method": asked.common().method.name(),
         "n_samples": model.plan.len(),
-        "n_features": opened.features(),
-        "n_prototypes": opened.parameters["prototypes"].as_u64().unwrap_or(model.plan.len() as u64),
-        "n_used": model.weights.len(),
-        "dims": model.prototypes.columns(),
-        "loss": model.loss,
-        "loss_history": model.history,
-        "stop_reason": model.stop.to_string(),
-        "hardness": model.hardness,
-        "certificate": model.certificate.map(certificate),
-        "seed": opened.seed(),
-        "warnings": model.warnings,
-        "parameters": opened.parameters,
+        "n_features": model.features.as_ref().map(gromap::Matrix::columns),
+        "n_prototypes": asked.prototypes().unwrap_or(model.plan.len()),
+        "n_used": model.weights.iter().filter(|&&weight| weight > 0.0).count(),
+        "dims": model.is_map().then(|| model.prototypes.columns()),
+        "loss": outcome.loss,
+        "loss_history": outcome.history,
+        "stop_reason": outcome.stop.name(),
+        "hardness": outcome.hardness,
+        "certificate": outcome.certificate.map(Definiteness::name),
+        "seed": asked.common().settings.seed,
+        "warnings": outcome.warnings,
+        "parameters": asked.to_json(),
     });
     if args.json {
         print(format_args!("{object}\n"))?;
@@ -40,19 +40,18 @@ pub(super) fn run(args: &InfoArgs) -> Outcome<Exit> {
     {
         text += &format!("{key:<14} {}\n", plain(&object[key]));
     }
-    text += &format!("{:<14} {}\n\nfitted with\n", "rounds", model.history.len().saturating_sub(1));
-    for (name, value) in parameters(&opened) {
+    text += &format!("{:<14} {}\n\nfitted with\n", "rounds", outcome.history.len().saturating_sub(1));
+    for (name, value) in parameters(&model) {
         text += &format!("  {name:<18} {value}\n");
     }
-    model.warnings.iter().for_each(|warning| text += &format!("\nwarning: {warning}\n"));
+    outcome.warnings.iter().for_each(|warning| text += &format!("\nwarning: {warning}\n"));
     print(text)?;
     Ok(Exit::Done)
 }
 
 /// What a model was fitted with, name by name.
-pub(super) fn parameters(opened: &Opened) -> Vec<(String, String)> {
-    let object = opened.parameters.as_object();
-    object.into_iter().flatten().map(|(name, value)| (name.clone(), plain(value))).collect()
+pub(super) fn parameters(model: &Model) -> Vec<(String, String)> {
+    model.parameters.to_json().into_iter().map(|(name, value)| (name, plain(&value))).collect()
 }
 
 /// A value without the quotes of JSON; nothing is a dash.

@@ -1,4 +1,4 @@
-//! One file for each verb, and what they share: reading and fitting (`job.rs`), the plan of memory (`plan.rs`), writing
+//! One file for each verb, and what they share: reading and fitting (`job.rs`), the plan of memory (`memory.rs`), writing
 //! arrays (`arrays.rs`), making reports (`page.rs`).
 
 mod arrays;
@@ -9,9 +9,9 @@ mod fit;
 mod info;
 mod job;
 mod manual;
+mod memory;
 mod page;
 mod path;
-mod plan;
 mod report;
 mod score;
 mod transform;
@@ -20,8 +20,11 @@ use std::io::Write;
 
 use clap::ArgMatches;
 
+use crate::args::options::RunOptions;
 use crate::args::{Arguments, Verb};
+use crate::data::source::Room;
 use crate::failure::{Failure, Outcome};
+use crate::machine;
 use crate::recipe::Asked;
 
 /// How a run ended, if nothing failed.
@@ -62,6 +65,11 @@ pub(crate) fn run(arguments: &Arguments, matches: &ArgMatches, command: &clap::C
         Verb::Completions(args) => manual::completions(args),
         Verb::Man(args) => manual::pages(args),
     }
+}
+
+/// The memory that a verb may take.
+fn room(options: &RunOptions) -> Room {
+    Room(options.max_memory.map_or_else(machine::default_limit, |bytes| bytes.0))
 }
 
 /// Writes to standard output.

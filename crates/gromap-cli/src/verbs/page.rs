@@ -1,22 +1,40 @@
-//! A map as a page: what is known of the data beside what was found.
+//! A map as a page: the model, and what is known of the data.
 
-use gromap::{Matrix, Model, Path, Scalar};
+use std::path::Path;
+
+use gromap::data::Samples;
 use gromap_report::{Column, Images, Report};
 
 use crate::args::values::Picture;
 use crate::config;
-use crate::data::{Content, Dataset, Samples, Values, WithSamples};
-use crate::failure::{Failure, Outcome};
+use crate::data::{Content, Dataset};
+use crate::failure::{Failure, Outcome, shown};
+use crate::output::{Existing, Output};
 use crate::recipe::Asked;
 
-/// One map, or several to slide through.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Maps<'a> {
-    One(&'a Model),
-    Path(&'a Path),
+/// The extension of a file, in lower case.
+pub(super) fn ending(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_str()?.to_lowercase())
 }
 
-/// What stands around a map.
+/// Refuses an extension that stands for a format that cannot be written; a device or a pipe needs none.
+pub(super) fn check_ending(option: &str, path: &Path, known: &[&str]) -> Outcome<()> {
+    let is_known = ending(path).is_some_and(|ending| known.contains(&ending.as_str()));
+    if is_known || (path.exists() && !path.is_file()) {
+        return Ok(());
+    }
+    let known: Vec<String> =
+        known.iter().filter(|ending| **ending != "htm").map(|ending| format!(".{ending}")).collect();
+    Err(Failure::usage(format!("{option} {} must end in {}", shown(path), known.join(" or "))))
+}
+
+/// Where `--report` goes.
+pub(super) fn output(path: Option<&Path>, existing: Existing) -> Outcome<Option<Output>> {
+    path.map_or(Ok(()), |path| check_ending("--report", path, &["html", "htm"]))?;
+    Output::optional(path, existing)
+}
+
+/// What a page shows beside the map.
 #[derive(Default)]
 pub(super) struct Page<'a> {
     pub(super) dataset: Option<&'a Dataset>,
@@ -26,7 +44,7 @@ pub(super) struct Page<'a> {
     pub(super) parameters: Vec<(String, String)>,
 }
 
-/// Options that say nothing about the map.
+/// Options that do not influence the map.
 const NOT_SHOWN: [&str; 12] = [
     "output",
     "report",
@@ -54,33 +72,19 @@ impl<'a> Page<'a> {
         Self { dataset: Some(dataset), picture, title: None, parameters }
     }
 
-    /// The page, as one HTML file.
-    pub(super) fn html(self, maps: Maps<'_>) -> Outcome<String> {
-        self.with_report(maps, |report| report.html())
-    }
-
-    /// The map, as a static picture.
-    pub(super) fn svg(self, maps: Maps<'_>) -> Outcome<String> {
-        self.with_report(maps, |report| report.svg())
-    }
-
-    fn with_report(
-        self,
-        maps: Maps<'_>,
-        draw: impl FnOnce(&Report<'_>) -> Result<String, gromap_report::Error>,
-    ) -> Outcome<String> {
-        let mut report = match maps {
-            Maps::One(model) => Report::new(model),
-            Maps::Path(path) => Report::of_path(path),
-        };
+    /// Adds all this to the report of a map.
+    pub(super) fn complete<'r>(self, mut report: Report<'r>) -> Outcome<Report<'r>>
+    where
+        'a: 'r,
+    {
         report = report.parameters(self.parameters);
         let title = self.title.or(self.dataset.map(|dataset| dataset.name.clone()));
         if let Some(title) = title {
             report = report.title(title);
         }
-        let Some(dataset) = self.dataset else { return Ok(draw(&report)?) };
+        let Some(dataset) = self.dataset else { return Ok(report) };
         if let Some(classes) = &dataset.classes {
-            report = report.classes(classes.names.clone(), classes.of_samples.clone());
+            report = report.classes(classes.clone());
         }
         if let Some(ids) = &dataset.ids {
             report = report.ids(ids.clone());
@@ -88,74 +92,38 @@ impl<'a> Page<'a> {
         for (name, texts) in &dataset.texts {
             report = report.column(name.clone(), Column::Text(texts.clone()));
         }
-        let Content::Dense(samples) = &dataset.content else { return Ok(draw(&report)?) };
+        let Content::Dense(samples) = &dataset.content else { return Ok(report) };
         report = report.data_hash(hash(samples));
+        if dataset.is_precomputed {
+            return Ok(report);
+        }
         if let Some(picture) = self.picture.or(dataset.picture) {
             report = report.images(images(samples, picture)?);
         }
         if let Some(names) = &dataset.feature_names {
             report = report.feature_names(names.clone());
         }
-        samples.with(Draw { report, draw, takes_samples: takes_samples(maps, samples) })
+        Ok(report.samples(samples.view()))
     }
 }
 
-/// Whether the prototypes have mean samples to compare with: those of a matrix of pairs have none.
-fn takes_samples(maps: Maps<'_>, samples: &Samples) -> bool {
-    let model = match maps {
-        Maps::One(model) => Some(model),
-        Maps::Path(path) => path.models.first(),
-    };
-    let features = model.and_then(|model| model.features.as_ref());
-    features.is_some_and(|features| features.columns() == samples.columns)
-}
-
-/// Draws with the samples, in whatever precision.
-struct Draw<'a, F> {
-    report: Report<'a>,
-    draw: F,
-    takes_samples: bool,
-}
-
-impl<F: FnOnce(&Report<'_>) -> Result<String, gromap_report::Error>> WithSamples for Draw<'_, F> {
-    type Output = String;
-
-    fn call<S: Scalar>(self, samples: &Matrix<'_, S>) -> Outcome<String> {
-        let Self { report, draw, takes_samples } = self;
-        if !takes_samples {
-            return Ok(draw(&report)?);
-        }
-        Ok(draw(&report.samples(samples))?)
-    }
-}
-
-/// Samples as pictures: shares of white become bytes, bytes stay, and anything else is stretched from its lowest value to its
-/// highest.
-fn images(samples: &Samples, picture: Picture) -> Outcome<Images> {
-    if picture.len() != Some(samples.columns) {
-        let (columns, pixels) = (samples.columns, picture.len().unwrap_or(usize::MAX));
+/// Samples as pictures.
+fn images(samples: &Samples<'_>, picture: Picture) -> Outcome<Images> {
+    let columns = samples.columns();
+    if picture.len() != Some(columns) {
+        let pixels = picture.len().unwrap_or(usize::MAX);
         return Err(Failure::usage(format!("--images {picture} needs {pixels} features, but there are {columns}")));
     }
-    let values = samples.values.to_f64();
-    let (low, high) =
-        values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)));
-    let (low, high) = match (low, high) {
-        (low, high) if low >= 0.0 && high <= 1.0 => (0.0, 1.0),
-        (low, high) if low >= 0.0 && high <= 255.0 => (0.0, 255.0),
-        other => other,
-    };
-    let scale = if high > low { 255.0 / (high - low) } else { 0.0 };
-    let pixels = values.iter().map(|value| (scale * (value - low)).round() as u8).collect();
-    Ok(Images { width: picture.width, height: picture.height, channels: picture.channels, pixels })
+    Ok(Images::from_values(samples, (picture.width, picture.height, picture.channels))?)
 }
 
 /// FNV-1a of the values, so that a map can be matched with its data.
-fn hash(samples: &Samples) -> String {
+fn hash(samples: &Samples<'_>) -> String {
     let mix = |hash: u64, bits: u64| (hash ^ bits).wrapping_mul(0x0100_0000_01b3);
     let start = 0xcbf2_9ce4_8422_2325;
-    let hash = match &samples.values {
-        Values::F32(values) => values.iter().fold(start, |hash, value| mix(hash, value.to_bits().into())),
-        Values::F64(values) => values.iter().fold(start, |hash, value| mix(hash, value.to_bits())),
+    let hash = match samples {
+        Samples::F32(m) => m.values().iter().fold(start, |hash, value| mix(hash, value.to_bits().into())),
+        Samples::F64(m) => m.values().iter().fold(start, |hash, value| mix(hash, value.to_bits())),
     };
     format!("{hash:016x}")
 }
@@ -164,8 +132,9 @@ fn hash(samples: &Samples) -> String {
 mod tests {
     use super::*;
 
-    fn samples(values: Vec<f64>) -> Samples {
-        Samples { rows: 1, columns: values.len(), values: Values::F64(values) }
+    fn samples(values: Vec<f64>) -> Samples<'static> {
+        let columns = values.len();
+        gromap::Matrix::new(values, 1, columns).unwrap().into()
     }
 
     #[test]

@@ -2,17 +2,18 @@
 
 use std::path::Path as FilePath;
 
-use gromap::Level;
+use gromap::options::Level;
+use gromap_report::Report;
 use serde_json::{Value, json};
 
-use super::job::{Done, Fit, Job};
-use super::page::{Maps, Page};
-use super::{Exit, page, print};
+use super::job::{Done, Job};
+use super::page::{self, Page};
+use super::{Exit, print};
 use crate::args::PathArgs;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Existing, Output};
-use crate::recipe::{self, Asked, Goal, Recipe};
-use crate::results::{Found, Run, Summary};
+use crate::recipe::{self, Asked, Goal};
+use crate::results::{Run, Summary};
 
 pub(super) fn run(args: &PathArgs, asked: &Asked<'_>) -> Outcome<Exit> {
     let sizes = &args.prototypes.0;
@@ -23,29 +24,28 @@ pub(super) fn run(args: &PathArgs, asked: &Asked<'_>) -> Outcome<Exit> {
         return Err(Failure::usage("--init FILE is for one number of prototypes; a path has several"));
     }
     let existing = Existing::forced(args.options.run.force);
-    let report = Output::optional(args.report.as_deref(), existing)?;
+    let report = page::output(args.report.as_deref(), existing)?;
     let outputs = outputs(args, existing)?;
+    Output::check_different(outputs.iter().chain(&report))?;
     let most = *sizes.last().unwrap_or(&1);
     let level = if args.warm { Level::Warm } else { Level::Fresh };
     let job = Job {
         goal: Goal::Path,
         data: &args.data,
         options: &args.options,
-        prototypes: Some(most),
-        make: &|options| Recipe::Map(recipe::map(options, Some(most))),
+        make: &|options| recipe::map(options, Some(most)),
         levels: Some((sizes, level)),
     };
-    let Some(Done { fit: Fit::Path(path), dataset, run }) = job.run(asked)? else { return Ok(Exit::Done) };
+    let Some(Done { path, dataset, run }) = job.run(asked)? else { return Ok(Exit::Done) };
     for (output, model) in outputs.iter().zip(&path.models) {
         output.write(&model.to_bytes())?;
     }
     if let Some(report) = report {
         let page = Page::of_data(&dataset, args.options.images, page::parameters(asked));
-        report.write(page.html(Maps::Path(&path))?.as_bytes())?;
+        report.write(page.complete(Report::of_path(&path))?.html()?.as_bytes())?;
     }
-    let summary = |(model, &prototypes)| {
-        Summary::new(Run { prototypes, ..run.clone() }, Found::from(model), dataset.classes.as_ref())
-    };
+    let summary =
+        |(model, &prototypes)| Summary::new(Run { prototypes, ..run.clone() }, model, dataset.classes.as_ref());
     let levels = path.models.iter().zip(sizes).map(summary).collect::<gromap::Result<Vec<_>>>()?;
     if args.options.run.json {
         let levels: Vec<Value> = levels.iter().map(|level| Value::Object(level.to_json())).collect();
@@ -54,7 +54,7 @@ pub(super) fn run(args: &PathArgs, asked: &Asked<'_>) -> Outcome<Exit> {
     } else if !args.options.run.quiet {
         print(table(&levels))?;
     }
-    Ok(job.exit(&path.models.iter().map(|model| model.stop).collect::<Vec<_>>()))
+    Ok(job.exit(&path))
 }
 
 /// A file for the model of each level.
@@ -77,7 +77,7 @@ fn table(levels: &[Summary<'_>]) -> String {
         let object = level.to_json();
         let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
         let rounds = object["loss_history"].as_array().map_or(0, |history| history.len().saturating_sub(1));
-        let (n, used, stop) = (level.run.prototypes, object["n_used"].to_string(), level.found.stop.to_string());
+        let (n, used, stop) = (level.run.prototypes, object["n_used"].to_string(), level.model.outcome.stop.name());
         let (loss, hardness) = (number(&object["loss"]), number(&object["hardness"]));
         text += &format!("{n:>10}  {used:>6}  {loss:>12.6}  {rounds:>6}  {stop:<11}  {hardness:>8.4}");
         if scored {

@@ -1,47 +1,35 @@
 //! `gromap score`: labels against classes.
 
+use gromap_report::Classes;
 use serde_json::json;
 
-use super::{Exit, print};
+use super::{Exit, print, room};
 use crate::args::ScoreArgs;
-use crate::data::source::Room;
-use crate::data::{Classes, vector};
+use crate::data::vector;
 use crate::failure::{Failure, Outcome, shown};
-use crate::machine;
-use crate::model_file::Opened;
+use crate::model_file;
 use crate::results::Scores;
 use crate::watch;
 
 pub(super) fn run(args: &ScoreArgs) -> Outcome<Exit> {
-    let room = Room(args.run.max_memory.map_or_else(machine::default_limit, |bytes| bytes.0));
+    let room = room(&args.run);
     let truth = vector::read(&args.labels, room)?;
-    let scores = if Opened::is_likely(&args.scored) {
-        let model = Opened::read(&args.scored, room)?.model;
-        let labels = model.plan.labels();
-        let classes = Classes::new(&vector::fitting(truth, labels.len(), "labels")?);
-        score(args, &classes, &labels, Some(&model.prototypes))?
+    let (samples, scores) = if model_file::is_likely(&args.scored) {
+        let model = model_file::read(&args.scored, room)?;
+        let classes = Classes::new(&vector::fitting(truth, model.plan.len(), "labels")?);
+        let scores = watch::on_threads(args.run.threads, || Ok(Scores::of_model(&classes, &model)?))?;
+        (model.plan.len(), scores)
     } else {
         let (truth, found) = both(truth, vector::read(&args.scored, room)?, args)?;
-        score(args, &Classes::new(&truth), &Classes::new(&found).of_samples, None)?
+        (truth.len(), Scores::of_labels(&Classes::new(&truth), &Classes::new(&found).of_samples)?)
     };
     if args.run.json {
-        print(format_args!(
-            "{}\n",
-            json!({"version": env!("CARGO_PKG_VERSION"), "n_samples": scores.1, "metrics": scores.0.to_json()})
-        ))?;
+        let object = json!({"version": env!("CARGO_PKG_VERSION"), "n_samples": samples, "metrics": scores.to_json()});
+        print(format_args!("{object}\n"))?;
     } else {
-        print(&scores.0)?;
+        print(&scores)?;
     }
     Ok(Exit::Done)
-}
-
-fn score(
-    args: &ScoreArgs,
-    classes: &Classes,
-    labels: &[u32],
-    places: Option<&gromap::Matrix<'_>>,
-) -> Outcome<(Scores, usize)> {
-    watch::on_threads(args.run.threads, || Ok((Scores::new(classes, labels, places)?, labels.len())))
 }
 
 /// Two files of labels; either may have a header, which shows when one has a line more than the other.

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // each test program uses a part
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -143,6 +143,26 @@ pub(crate) const QUICK: [&str; 4] = ["--prototypes", "6", "--perplexity", "8"];
 
 pub(crate) fn with<'a>(arguments: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [arguments, more].concat()
+}
+
+/// The header of the data in a page.
+pub(crate) fn page_data(html: &str) -> Value {
+    let (_, data) = html.split_once("type=\"application/octet-stream\">").expect("data");
+    let (data, _) = data.split_once('<').expect("an end");
+    let digit = |byte: u8| match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let bits = |group: &[u8]| group.iter().fold(0_u32, |bits, &byte| bits << 6 | u32::from(digit(byte)));
+    let packed: Vec<u8> = data.as_bytes().chunks(4).flat_map(|group| bits(group).to_be_bytes()[1..].to_vec()).collect();
+    let mut bytes = Vec::new();
+    // What comes after the end is padding.
+    flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut bytes).expect("gzip");
+    let length = u32::from_le_bytes(bytes[..4].try_into().expect("four bytes")) as usize;
+    serde_json::from_slice(&bytes[4..4 + length]).expect("JSON")
 }
 
 /// Removes what is never the same: times and memory.

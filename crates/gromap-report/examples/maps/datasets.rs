@@ -7,8 +7,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use flate2::read::GzDecoder;
-use gromap::{GromovDr, Level, Matrix};
-use gromap_report::{Images, Report};
+use gromap::options::Level;
+use gromap::{GromovDr, Matrix};
+use gromap_report::{Classes, Images, Report};
 
 use crate::Folder;
 
@@ -74,7 +75,7 @@ fn described<'a>(report: Report<'a>, title: &str, data: &Labelled) -> Report<'a>
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
     let report = report
         .title(title)
-        .classes(data.names.clone(), data.classes.clone())
+        .classes(Classes { names: data.names.clone(), of_samples: data.classes.clone() })
         .images(data.images.clone())
         .parameters(parameters.map(|(name, value)| (name.into(), value.into())).to_vec())
         .data_hash(format!("fnv1a {hash:016x}"));

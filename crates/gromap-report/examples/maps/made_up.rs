@@ -3,8 +3,9 @@
 use std::error::Error;
 use std::time::Instant;
 
-use gromap::{GromovDr, Level, Matrix, Method, Model, Plan, SampleWeights};
-use gromap_report::{Column, Images, Report};
+use gromap::options::Level;
+use gromap::{GromovDr, Matrix, Method, Model, Plan, SampleWeights};
+use gromap_report::{Classes, Column, Images, Report};
 
 use crate::Folder;
 
@@ -51,7 +52,8 @@ pub(crate) fn write(out: &Folder) -> Result<()> {
     out.write("many.html", &described(Report::new(&model), &many).html()?, start)?;
     let crowd = placed(&model, 60, 120_000)?;
     let classes = (0..120_000_u32).map(|i| i % 3).collect();
-    let report = Report::new(&crowd).classes(["a", "b", "c"].map(String::from).to_vec(), classes);
+    let report =
+        Report::new(&crowd).classes(Classes { names: ["a", "b", "c"].map(String::from).to_vec(), of_samples: classes });
     out.write("crowd.html", &report.title("A crowd").html()?, start)
 }
 
@@ -129,7 +131,7 @@ fn described<'a>(report: Report<'a>, shapes: &Shapes) -> Report<'a> {
     let notes = (0..samples).map(|i| format!("{} number {i}", SHAPES[i % SHAPES.len()])).collect();
     report
         .title("Shapes")
-        .classes(SHAPES.map(String::from).to_vec(), shapes.classes.clone())
+        .classes(Classes { names: SHAPES.map(String::from).to_vec(), of_samples: shapes.classes.clone() })
         .images(shapes.images())
         .ids((0..samples).map(|i| format!("shape-{i:04}")).collect())
         .column("size", Column::Numbers(sizes))
@@ -147,7 +149,7 @@ fn hostile(model: &Model) -> Report<'_> {
     let names = vec![HOSTILE.to_owned(), long.clone(), "{{constructor}} ${alert(1)}".into()];
     Report::new(model)
         .title(HOSTILE)
-        .classes(names, (0..samples as u32).map(|i| i % 3).collect())
+        .classes(Classes { names, of_samples: (0..samples as u32).map(|i| i % 3).collect() })
         .ids((0..samples).map(|i| if i % 2 == 0 { format!("{HOSTILE} {i}") } else { format!("{long}{i}") }).collect())
         .column(HOSTILE, Column::Text(vec![HOSTILE.into(); samples]))
         .column("__proto__", Column::Numbers((0..samples).map(|i| i as f64).collect()))
@@ -172,7 +174,7 @@ fn soft(model: &Model) -> Result<Model> {
     });
     let plan = Plan::from_dense(&shares, SampleWeights::uniform(samples)?)?;
     let mut shared = model.clone();
-    (shared.weights, shared.hardness, shared.plan) = (plan.weights(), plan.hardness(), plan);
+    (shared.weights, shared.outcome.hardness, shared.plan) = (plan.weights(), plan.hardness(), plan);
     Ok(shared)
 }
 
@@ -204,7 +206,10 @@ fn tabular(out: &Folder, recipe: &GromovDr, start: Instant) -> Result<()> {
         .title("A table")
         .samples(&samples)
         .feature_names(names.to_vec())
-        .classes(["low", "middle", "high"].map(String::from).to_vec(), (0..500).map(|i| i % 3).collect())
+        .classes(Classes {
+            names: ["low", "middle", "high"].map(String::from).to_vec(),
+            of_samples: (0..500).map(|i| i % 3).collect(),
+        })
         .column("height", Column::Numbers((0..500).map(|i| samples[(i, 0)]).collect()));
     out.write("table.html", &report.html()?, start)
 }

@@ -62,7 +62,7 @@ fn temperature(costs: &[f64], start: f64, goal: f64) -> f64 {
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     let mut at = start;
     for _ in 0..MAX_STEPS {
-        let (entropy, slope) = Sums::new(costs, at.exp()).entropy_and_slope(at.exp());
+        let (entropy, derivative) = Sums::new(costs, at.exp()).entropy_and_derivative(at.exp());
         let short = goal - entropy;
         if short.abs() <= ENTROPY_TOLERANCE {
             break;
@@ -72,8 +72,8 @@ fn temperature(costs: &[f64], start: f64, goal: f64) -> f64 {
         } else {
             high = at;
         }
-        let newton = at + (short / slope).clamp(-LONGEST_STEP, LONGEST_STEP);
-        // NaN when the row has collapsed to its cheapest entries and the slope is lost.
+        let newton = at + (short / derivative).clamp(-LONGEST_STEP, LONGEST_STEP);
+        // NaN when the row has collapsed to its cheapest entries and the derivative is lost.
         let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
         at = if next.is_finite() { next } else { at + LONGEST_STEP * short.signum() };
         if at <= low || at >= high {
@@ -115,7 +115,7 @@ impl Sums {
     }
 
     #[inline(always)]
-    fn entropy_and_slope(&self, epsilon: f64) -> (f64, f64) {
+    fn entropy_and_derivative(&self, epsilon: f64) -> (f64, f64) {
         let mean = self.first / self.total;
         let variance = (self.second / self.total - mean * mean).max(0.0);
         (self.total.ln() + mean / epsilon, variance / (epsilon * epsilon))

@@ -1,27 +1,26 @@
 //! Entropic affinities: every row spread over its neighbours to a given perplexity ξ.
 //!
 //! p_{j|i} = exp(−c_ij/ε_i) / Σ_l exp(−c_il/ε_i), with ε_i such that −Σ p log p = log ξ. SNE compares
-//! these rows as they are; t-SNE takes (P + Pᵀ)/2N, a law on pairs.
+//! these rows as they are; t-SNE takes (P + Pᵀ)/2N, a law on pairs. A new sample has a row of the same perplexity.
 
 use rayon::prelude::*;
 
 use super::calibration::calibrate;
-use super::{Affinity, InputAffinity, Pattern, check_perplexity, perplexity_neighbors};
+use super::{
+    Affinity, NeighborAffinity, NeighborWeights, Neighborhood, Pattern, check_perplexity, perplexity_neighborhood,
+};
 use crate::error::Result;
 use crate::neighbors::{Metric, Neighbors};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
-use crate::observe::Observer;
 use crate::similarity::Sparse;
 
 /// Rows calibrated to a perplexity.
 ///
 /// ```
 /// use gromap::affinity::{Entropic, InputAffinity, Symmetry};
-/// use gromap::{Matrix, Similarity};
+/// use gromap::Matrix;
 /// let samples = Matrix::from_fn(20, 1, |i, _| (i * i) as f64);
 /// let recipe = Entropic { perplexity: 4.0, symmetry: Symmetry::Conditional, ..Entropic::default() };
-/// assert!(!recipe.build(&samples)?.similarity().is_symmetric());
+/// assert!(!recipe.build(&samples)?.similarity.is_symmetric());
 /// # Ok::<(), gromap::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,37 +50,57 @@ impl Default for Entropic {
     }
 }
 
-impl Entropic {
-    /// Builds the affinity from neighbours found before; their distances are the costs.
-    pub fn from_neighbors(&self, neighbors: &Neighbors) -> Result<Sparse<'static, f32>> {
+impl NeighborWeights for Entropic {
+    fn neighborhood(&self, samples: usize) -> Neighborhood {
+        perplexity_neighborhood(self.perplexity, self.neighbors, self.metric, samples)
+    }
+
+    fn weigh(&self, distances: &[f32], samples: usize) -> Result<Vec<f64>> {
+        let row = calibrated_row(distances, self.perplexity)?;
+        Ok(match self.symmetry {
+            Symmetry::Conditional => row,
+            Symmetry::Joint => row.into_iter().map(|p| p / samples as f64).collect(),
+        })
+    }
+}
+
+impl NeighborAffinity for Entropic {
+    fn of_neighbors(&self, neighbors: &Neighbors) -> Result<Affinity> {
         check_perplexity(self.perplexity, neighbors.k() + 1)?;
         let rows: Vec<Vec<(u32, f32)>> = (0..neighbors.len())
             .into_par_iter()
             .map_init(Vec::new, |scratch, i| conditional_row(neighbors, i, self.perplexity, scratch))
             .collect::<Result<_>>()?;
-        match self.symmetry {
+        let affinity = match self.symmetry {
             Symmetry::Conditional => {
                 let offsets: Vec<usize> = (0..=rows.len()).map(|i| i * neighbors.k()).collect();
                 let (columns, values): (Vec<u32>, Vec<f32>) = rows.into_iter().flatten().unzip();
-                Sparse::new(offsets, columns, values)
+                Sparse::new(offsets, columns, values)?
             }
             Symmetry::Joint => {
                 let scale = 0.5 / rows.len() as f64;
-                Pattern::new(neighbors)?.combine(&rows, |p, transposed| scale * (p + transposed))
+                Pattern::new(neighbors)?.combine(&rows, |p, transposed| scale * (p + transposed))?
             }
+        };
+        Ok(affinity.into())
+    }
+
+    fn check(&self, samples: usize) -> Result<()> {
+        check_perplexity(self.perplexity, samples)?;
+        check_perplexity(self.perplexity, self.neighborhood(samples).k + 1)
+    }
+
+    fn bytes_per_entry(&self) -> (u64, u64) {
+        match self.symmetry {
+            // Rows as they are, half of what the union with the transpose would have; the transpose is kept beside them.
+            Symmetry::Conditional => (8, 8),
+            Symmetry::Joint => (28, 8),
         }
     }
 }
 
-impl<S: Scalar> InputAffinity<S> for Entropic {
-    fn build_observed(&self, samples: &Matrix<'_, S>, observer: &mut dyn Observer) -> Result<Affinity<S>> {
-        let neighbors = perplexity_neighbors(samples, self.perplexity, self.neighbors, self.metric, observer)?;
-        Ok(self.from_neighbors(&neighbors)?.into())
-    }
-}
-
 /// A row of P for a sample with these costs, which may have more equal neighbours than it asks for.
-pub(crate) fn calibrated_row(costs: &[f32], perplexity: f64) -> Result<Vec<f64>> {
+pub(super) fn calibrated_row(costs: &[f32], perplexity: f64) -> Result<Vec<f64>> {
     let calibrated = calibrate(costs, perplexity, 0, &mut Vec::new())?;
     let weights: Vec<f64> = costs.iter().map(|&cost| calibrated.weight(f64::from(cost))).collect();
     let total: f64 = weights.iter().sum();
@@ -107,15 +126,17 @@ fn conditional_row(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::affinity::testing::{line, scattered};
+    use crate::affinity::InputAffinity;
+    use crate::affinity::testing::{line, scattered, sparse_of};
     use crate::error::Error;
     use crate::neighbors::nearest_neighbors;
+    use crate::numeric::Matrix;
     use crate::similarity::Similarity;
 
     fn sparse(recipe: Entropic, samples: &Matrix<'_, f32>) -> Sparse<'static, f32> {
         let k = recipe.neighbors.unwrap_or((3.0 * recipe.perplexity).ceil() as usize);
         let neighbors = nearest_neighbors(samples, k, recipe.metric, 0).expect("neighbours");
-        recipe.from_neighbors(&neighbors).expect("an affinity")
+        sparse_of(&recipe.of_neighbors(&neighbors).expect("an affinity"))
     }
 
     #[test]

@@ -7,14 +7,12 @@
 
 use rayon::prelude::*;
 
-use super::{Affinity, InputAffinity, Pattern, neighbors_with_self};
+use super::{Affinity, NeighborAffinity, NeighborWeights, Neighborhood, Pattern, check_neighbors_with_self};
 use crate::error::Result;
 use crate::neighbors::{Metric, Neighbors};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
-use crate::observe::Observer;
-use crate::similarity::Sparse;
 
+/// Neighbours unless asked for, as in umap-learn.
+const NEIGHBORS: usize = 15;
 const MAX_BISECTIONS: usize = 64;
 const SUM_TOLERANCE: f64 = 1e-5;
 /// σ is at least this share of the mean distance.
@@ -27,40 +25,53 @@ const LEAST_SCALE: f64 = 1e-3;
 /// use gromap::affinity::{FuzzySet, InputAffinity};
 /// let samples = Matrix::from_fn(40, 1, |i, _| (i * i) as f64);
 /// let affinity = FuzzySet::default().build(&samples)?;
-/// assert!(affinity.similarity().bounds().high.value <= 1.0);
+/// assert!(affinity.similarity.bounds().high.value <= 1.0);
 /// # Ok::<(), gromap::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FuzzySet {
-    /// Neighbours of a sample as umap-learn counts them: the sample itself is one of them.
-    pub neighbors: usize,
+    /// Neighbours of a sample as umap-learn counts them: the sample itself is one of them; `None` is 15, or all there are.
+    pub neighbors: Option<usize>,
     /// The distance.
     pub metric: Metric,
 }
 
 impl Default for FuzzySet {
     fn default() -> Self {
-        Self { neighbors: 15, metric: Metric::Euclidean }
+        Self { neighbors: None, metric: Metric::Euclidean }
     }
 }
 
-impl FuzzySet {
-    /// Builds the fuzzy set from neighbours found before.
-    pub fn from_neighbors(&self, neighbors: &Neighbors) -> Result<Sparse<'static, f32>> {
+impl NeighborWeights for FuzzySet {
+    fn neighborhood(&self, samples: usize) -> Neighborhood {
+        Neighborhood { k: self.with_self(samples).saturating_sub(1), metric: self.metric }
+    }
+
+    fn weigh(&self, distances: &[f32], _: usize) -> Result<Vec<f64>> {
+        let mean = distances.iter().map(|&d| f64::from(d)).sum::<f64>() / distances.len() as f64;
+        Ok(surely(distances, mean))
+    }
+}
+
+impl NeighborAffinity for FuzzySet {
+    fn of_neighbors(&self, neighbors: &Neighbors) -> Result<Affinity> {
         let samples = neighbors.len();
         let sums: Vec<f64> = (0..samples).map(|i| neighbors.row(i).1.iter().map(|&d| f64::from(d)).sum()).collect();
         // umap-learn's rows begin with the sample itself, at distance 0.
         let mean = sums.iter().sum::<f64>() / (samples * (neighbors.k() + 1)) as f64;
         let rows: Vec<Vec<(u32, f32)>> =
             (0..samples).into_par_iter().map(|i| memberships(neighbors, i, mean)).collect();
-        Pattern::new(neighbors)?.combine(&rows, |a, b| a + b - a * b)
+        Ok(Pattern::new(neighbors)?.combine(&rows, |a, b| a + b - a * b)?.into())
+    }
+
+    fn check(&self, samples: usize) -> Result<()> {
+        check_neighbors_with_self(self.with_self(samples), samples)
     }
 }
 
-impl<S: Scalar> InputAffinity<S> for FuzzySet {
-    fn build_observed(&self, samples: &Matrix<'_, S>, observer: &mut dyn Observer) -> Result<Affinity<S>> {
-        let neighbors = neighbors_with_self(samples, self.neighbors, self.metric, observer)?;
-        Ok(self.from_neighbors(&neighbors)?.into())
+impl FuzzySet {
+    fn with_self(&self, samples: usize) -> usize {
+        self.neighbors.unwrap_or(NEIGHBORS.min(samples))
     }
 }
 
@@ -71,11 +82,6 @@ fn memberships(neighbors: &Neighbors, i: usize, mean: f64) -> Vec<(u32, f32)> {
     let mut row: Vec<(u32, f32)> = columns.iter().copied().zip(surely).collect();
     row.sort_unstable_by_key(|entry| entry.0);
     row
-}
-
-/// How surely the neighbours of a new sample are its neighbours.
-pub(crate) fn membership_row(distances: &[f32]) -> Vec<f64> {
-    surely(distances, distances.iter().map(|&d| f64::from(d)).sum::<f64>() / distances.len() as f64)
 }
 
 /// How surely neighbours at these distances, ascending, are neighbours; `mean` is a typical distance.
@@ -111,14 +117,14 @@ fn bandwidth(beyond: &[f64], goal: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::affinity::testing::{line, scattered};
+    use crate::affinity::InputAffinity;
+    use crate::affinity::testing::{line, scattered, sparse_of};
     use crate::neighbors::nearest_neighbors;
-    use crate::similarity::Similarity;
+    use crate::numeric::Matrix;
+    use crate::similarity::{Similarity, Sparse};
 
     fn build(samples: &Matrix<'_, f32>, neighbors: usize) -> Sparse<'static, f32> {
-        let recipe = FuzzySet { neighbors, ..FuzzySet::default() };
-        let found = neighbors_with_self(samples, neighbors, recipe.metric, &mut ()).expect("neighbours");
-        recipe.from_neighbors(&found).expect("a fuzzy set")
+        sparse_of(&FuzzySet { neighbors: Some(neighbors), ..FuzzySet::default() }.build(samples).expect("a fuzzy set"))
     }
 
     #[test]
@@ -178,8 +184,8 @@ mod tests {
         let set = build(&samples, 5);
         assert!((0..20).all(|i| set.row(i).1.iter().all(|p| p.is_finite())));
         let refused = |neighbors: usize| {
-            let recipe = FuzzySet { neighbors, ..FuzzySet::default() };
-            recipe.build(&line(10)).map(|_| ()).expect_err("refused").to_string()
+            let recipe = FuzzySet { neighbors: Some(neighbors), ..FuzzySet::default() };
+            recipe.build(line(10)).map(|_| ()).expect_err("refused").to_string()
         };
         assert!(refused(1).contains("neighbors is 1") && refused(11).contains("neighbors is 11"));
     }

@@ -9,14 +9,20 @@ use std::collections::BinaryHeap;
 
 use rayon::prelude::*;
 
+use super::entropic::calibrated_row;
 use super::landmarks::{Spectrum, low_rank};
 use super::linear::negative_centred;
-use super::{Affinity, InputAffinity, Landmarks, Operator, Pattern, Warning, check_samples, sought};
+use super::{
+    Affinity, InputAffinity, Landmarks, NEIGHBORS_PER_PERPLEXITY, NeighborWeights, Neighborhood, NewSamples, Pattern,
+    Source, Warning,
+};
+use crate::data::{Data, Samples, either};
 use crate::error::{Error, Result};
+use crate::memory::{MemoryPlan, Sizes};
 use crate::neighbors::Metric;
 use crate::numeric::Matrix;
 use crate::numeric::Scalar;
-use crate::observe::Observer;
+use crate::observe::Stage;
 
 /// The recipe of geodesic distances.
 ///
@@ -24,7 +30,7 @@ use crate::observe::Observer;
 /// use gromap::Matrix;
 /// use gromap::affinity::{Geodesic, InputAffinity};
 /// let samples = Matrix::from_fn(30, 2, |i, j| if j == 0 { (i as f64).cos() } else { (i as f64).sin() });
-/// assert_eq!(Geodesic::default().build(&samples)?.similarity().len(), 30);
+/// assert_eq!(Geodesic::default().build(&samples)?.similarity.len(), 30);
 /// # Ok::<(), gromap::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,51 +52,83 @@ impl Default for Geodesic {
 impl Geodesic {
     /// The lengths of shortest paths from `sources` (rows) to all samples, and the number of
     /// components that the neighbour graph had.
-    pub fn distances<S: Scalar>(&self, samples: &Matrix<'_, S>, sources: &[usize]) -> Result<(Matrix<'static>, usize)> {
-        self.distances_observed(samples, sources, &mut ())
+    pub fn distances<'a>(
+        &self,
+        samples: impl Into<Samples<'a>>,
+        sources: &[usize],
+    ) -> Result<(Matrix<'static>, usize)> {
+        let (data, mut nobody) = (Data::Samples(samples.into()), ());
+        self.paths(&mut Source::new(&data, &mut nobody)?, sources)
     }
 
-    fn distances_observed<S: Scalar>(
-        &self,
-        samples: &Matrix<'_, S>,
-        sources: &[usize],
-        observer: &mut dyn Observer,
-    ) -> Result<(Matrix<'static>, usize)> {
-        check_samples(samples)?;
-        let n = samples.rows();
+    fn paths(&self, source: &mut Source<'_>, sources: &[usize]) -> Result<(Matrix<'static>, usize)> {
+        let samples = source.samples()?;
+        let n = samples.len();
         if let Some(&source) = sources.iter().find(|&&source| source >= n) {
             return Err(Error::parameter("source", source as f64, format!("less than {n}, the number of samples")));
         }
-        let pattern = Pattern::new(&sought(samples, self.neighbors, self.metric, observer)?)?;
-        let mut graph = Graph { pattern, bridges: vec![Vec::new(); n] };
+        let near = source.neighbors(NeighborWeights::neighborhood(self, n))?;
+        let mut graph = Graph { pattern: Pattern::new(&near)?, bridges: vec![Vec::new(); n] };
         let (labels, components) = graph.components();
-        graph.join(samples, self.metric, &labels, components)?;
+        either!(samples, |samples| graph.join(samples, self.metric, &labels, components))?;
         let mut out = Matrix::zeros(sources.len(), n);
         let rows = out.values_mut().par_chunks_mut(n).zip(sources);
         rows.for_each(|(row, &source)| graph.shortest_paths(source, row));
         Ok((out, components))
     }
+
+    /// −H·E·H of the lengths, N×N in the precision of the samples or thin by landmarks.
+    fn centred<S: Scalar>(&self, distances: &Matrix<'_>, chosen: &[usize]) -> Result<Affinity> {
+        if self.landmarks.is_some() {
+            let (across, among) = against_landmarks(distances, chosen);
+            return Ok(low_rank::<S>(&across, &among, Spectrum::Positive)?.into());
+        }
+        let stored = Matrix::from_fn(distances.rows(), distances.columns(), |i, j| S::from_f64(distances[(i, j)]));
+        Ok(negative_centred(&stored)?.into())
+    }
 }
 
-impl<S: Scalar> InputAffinity<S> for Geodesic {
-    fn build_observed(&self, samples: &Matrix<'_, S>, observer: &mut dyn Observer) -> Result<Affinity<S>> {
+impl InputAffinity for Geodesic {
+    fn build_from(&self, source: &mut Source<'_>) -> Result<Affinity> {
+        let samples = source.samples()?;
         let chosen = match self.landmarks {
-            None => (0..samples.rows()).collect(),
-            Some(landmarks) => landmarks.draw(samples.rows())?,
+            None => (0..samples.len()).collect(),
+            Some(landmarks) => landmarks.draw(samples.len())?,
         };
-        let (distances, components) = self.distances_observed(samples, &chosen, observer)?;
-        let operator = match self.landmarks {
-            None => {
-                let stored = Matrix::from_fn(samples.rows(), samples.rows(), |i, j| S::from_f64(distances[(i, j)]));
-                Operator::Dense(negative_centred(&stored)?)
-            }
-            Some(_) => {
-                let (across, among) = against_landmarks(&distances, &chosen);
-                Operator::LowRank(low_rank(&across, &among, Spectrum::Positive)?)
-            }
+        let (distances, components) = self.paths(source, &chosen)?;
+        let affinity = match samples {
+            Samples::F32(_) => self.centred::<f32>(&distances, &chosen)?,
+            Samples::F64(_) => self.centred::<f64>(&distances, &chosen)?,
         };
         let warnings = if components > 1 { vec![Warning::ComponentsJoined { components }] } else { Vec::new() };
-        Ok(Affinity { operator, warnings })
+        Ok(Affinity { warnings, ..affinity })
+    }
+
+    fn neighborhood(&self, samples: usize) -> Option<Neighborhood> {
+        Some(NeighborWeights::neighborhood(self, samples))
+    }
+
+    fn new_samples(&self) -> NewSamples<'_> {
+        NewSamples::Neighbors(self)
+    }
+
+    fn memory(&self, sizes: &Sizes, plan: &mut MemoryPlan) {
+        let pairs = sizes.pairs(sizes.samples);
+        let making = pairs.saturating_mul(8 + sizes.value);
+        plan.hold("lengths of all shortest paths, N×N", making, Stage::Affinity, Stage::Affinity);
+        plan.hold_dense_similarity("similarity of all pairs, N×N", sizes);
+    }
+}
+
+/// Lengths of paths are not known for a new sample: its neighbours stand for it, by rows of a perplexity.
+impl NeighborWeights for Geodesic {
+    fn neighborhood(&self, _: usize) -> Neighborhood {
+        Neighborhood { k: self.neighbors, metric: self.metric }
+    }
+
+    fn weigh(&self, distances: &[f32], _: usize) -> Result<Vec<f64>> {
+        let squares: Vec<f32> = distances.iter().map(|d| d * d).collect();
+        calibrated_row(&squares, (distances.len() as f64 / NEIGHBORS_PER_PERPLEXITY).max(1.0))
     }
 }
 
@@ -291,10 +329,10 @@ mod tests {
     fn a_line_is_unrolled() {
         let samples = Matrix::from_fn(40, 2, |i, j| (i * i) as f64 * [0.6, 0.8][j] / 100.0);
         let recipe = Geodesic { neighbors: 3, ..Geodesic::default() };
-        let exact = entries(recipe.build(&samples).expect("an affinity").similarity());
+        let exact = entries(&*recipe.build(&samples).expect("an affinity").similarity);
         let thin = Geodesic { landmarks: Some(Landmarks { count: 10, seed: 3 }), ..recipe };
-        let thin = entries(thin.build(&samples).expect("an affinity").similarity());
-        let scaling = entries(crate::affinity::SquaredDistance.build(&samples).expect("an affinity").similarity());
+        let thin = entries(&*thin.build(&samples).expect("an affinity").similarity);
+        let scaling = entries(&*crate::affinity::SquaredDistance.build(&samples).expect("an affinity").similarity);
         let scale = scaling.values().iter().fold(0.0f64, |m, v| m.max(v.abs()));
         for ((a, b), c) in exact.values().iter().zip(thin.values()).zip(scaling.values()) {
             assert!((a - c).abs() < 1e-5 * scale && (b - c).abs() < 1e-5 * scale, "{a} {b} {c}");

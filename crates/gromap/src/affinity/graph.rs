@@ -5,27 +5,25 @@
 //! connectivity and its transpose: 1 for samples that name each other, ½ where only one does. Loops
 //! count in the number of neighbours but, as there, not in the degrees.
 
-use super::{Affinity, InputAffinity, Pattern, neighbors_with_self};
+use super::{Affinity, NeighborAffinity, NeighborWeights, Neighborhood, Pattern, check_neighbors_with_self};
 use crate::error::Result;
 use crate::neighbors::{Metric, Neighbors};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
-use crate::observe::Observer;
 use crate::similarity::{Definiteness, Sparse};
 
 /// The recipe of the normalised neighbour graph.
 ///
 /// ```
 /// use gromap::affinity::{InputAffinity, NormalizedGraph};
-/// use gromap::{Definiteness, Matrix};
+/// use gromap::Matrix;
+/// use gromap::similarity::Definiteness;
 /// let samples = Matrix::from_fn(30, 1, |i, _| (i * i) as f64);
 /// let affinity = NormalizedGraph { neighbors: Some(5), ..NormalizedGraph::default() }.build(&samples)?;
-/// assert_eq!(affinity.similarity().definiteness(), Definiteness::Psd);
+/// assert_eq!(affinity.similarity.definiteness(), Definiteness::Psd);
 /// # Ok::<(), gromap::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NormalizedGraph {
-    /// Neighbours of a sample as scikit-learn counts them, the sample itself among them; `None` is N/10.
+    /// Neighbours of a sample as scikit-learn counts them, the sample itself among them; `None` is ⌊N/10⌋, at least 2.
     pub neighbors: Option<usize>,
     /// The distance.
     pub metric: Metric,
@@ -38,8 +36,25 @@ impl Default for NormalizedGraph {
 }
 
 impl NormalizedGraph {
-    /// Builds the graph from neighbours found before.
-    pub fn from_neighbors(&self, neighbors: &Neighbors) -> Result<Sparse<'static, f32>> {
+    /// Neighbours, the sample itself among them.
+    fn with_self(&self, samples: usize) -> usize {
+        self.neighbors.unwrap_or((samples / 10).max(2))
+    }
+}
+
+impl NeighborWeights for NormalizedGraph {
+    fn neighborhood(&self, samples: usize) -> Neighborhood {
+        Neighborhood { k: self.with_self(samples).saturating_sub(1), metric: self.metric }
+    }
+
+    /// Equal weights over the degree.
+    fn weigh(&self, distances: &[f32], _: usize) -> Result<Vec<f64>> {
+        Ok(vec![1.0 / distances.len() as f64; distances.len()])
+    }
+}
+
+impl NeighborAffinity for NormalizedGraph {
+    fn of_neighbors(&self, neighbors: &Neighbors) -> Result<Affinity> {
         let graph = connectivity(neighbors)?;
         let samples = neighbors.len();
         let degree = |i: usize| graph.row(i).1.iter().map(|&w| f64::from(w)).sum::<f64>();
@@ -57,14 +72,11 @@ impl NormalizedGraph {
             values.extend(row[diagonal..].iter().zip(&weights[diagonal..]).map(scaled));
             offsets.push(columns.len());
         }
-        Ok(Sparse::new(offsets, columns, values)?.with_definiteness(Definiteness::Psd))
+        Ok(Sparse::new(offsets, columns, values)?.with_definiteness(Definiteness::Psd).into())
     }
-}
 
-impl<S: Scalar> InputAffinity<S> for NormalizedGraph {
-    fn build_observed(&self, samples: &Matrix<'_, S>, observer: &mut dyn Observer) -> Result<Affinity<S>> {
-        let k = self.neighbors.unwrap_or((samples.rows() / 10).max(2));
-        Ok(self.from_neighbors(&neighbors_with_self(samples, k, self.metric, observer)?)?.into())
+    fn check(&self, samples: usize) -> Result<()> {
+        check_neighbors_with_self(self.with_self(samples), samples)
     }
 }
 
@@ -82,7 +94,7 @@ fn connectivity(neighbors: &Neighbors) -> Result<Sparse<'static, f32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::affinity::testing::scattered;
+    use crate::affinity::testing::{scattered, sparse_of};
     use crate::neighbors::nearest_neighbors;
     use crate::similarity::Similarity;
 
@@ -90,7 +102,7 @@ mod tests {
     fn it_is_the_shifted_normalised_graph() {
         let samples = scattered(40, 3, 6);
         let neighbors = nearest_neighbors(&samples, 4, Metric::Euclidean, 0).expect("neighbours");
-        let found = NormalizedGraph::default().from_neighbors(&neighbors).expect("a graph");
+        let found = sparse_of(&NormalizedGraph::default().of_neighbors(&neighbors).expect("a graph"));
         let names = |i: usize, j: usize| f64::from(u8::from(neighbors.row(i).0.contains(&(j as u32))));
         let weight = |i: usize, j: usize| 0.5 * (names(i, j) + names(j, i));
         let degree = |i: usize| (0..40).map(|j| weight(i, j)).sum::<f64>();
@@ -111,7 +123,7 @@ mod tests {
         let samples = scattered(50, 3, 7);
         let neighbors = nearest_neighbors(&samples, 5, Metric::Euclidean, 0).expect("neighbours");
         let graph = connectivity(&neighbors).expect("a graph");
-        let found = NormalizedGraph::default().from_neighbors(&neighbors).expect("a graph");
+        let found = sparse_of(&NormalizedGraph::default().of_neighbors(&neighbors).expect("a graph"));
         let root = |i: usize| graph.row(i).1.iter().map(|&w| f64::from(w)).sum::<f64>().sqrt();
         for i in 0..50 {
             let (columns, values) = found.row(i);

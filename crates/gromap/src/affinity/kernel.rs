@@ -8,99 +8,103 @@ use faer::{Accum, MatMut, Par};
 use rayon::prelude::*;
 
 use super::landmarks::{Spectrum, low_rank};
-use super::{Affinity, InputAffinity, Landmarks, check_samples};
+use super::{Affinity, InputAffinity, Landmarks, NewSamples, Source};
+use crate::data::either;
 use crate::error::{Error, Result};
+use crate::memory::{MemoryPlan, Sizes};
 use crate::numeric::Matrix;
 use crate::numeric::Scalar;
 use crate::numeric::centring::{centre_both, centred_columns};
-use crate::observe::Observer;
+use crate::observe::Stage;
 use crate::similarity::{Definiteness, Dense};
 
 /// Rows of the kernel made together.
 const TILE: usize = 256;
 
-/// A function of two samples. `gamma` = `None` is one over the number of features.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A function of two samples x and y.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum KernelFunction {
     /// exp(−γ·‖x − y‖²)
-    Rbf {
-        /// γ
-        gamma: Option<f64>,
-    },
-    /// (γ·x·y + c)^degree; scikit-learn's defaults are degree 3, c = 1
-    Polynomial {
-        /// γ
-        gamma: Option<f64>,
-        /// c
-        coef0: f64,
-        /// The power
-        degree: u32,
-    },
-    /// tanh(γ·x·y + c); scikit-learn's default is c = 1
-    Sigmoid {
-        /// γ
-        gamma: Option<f64>,
-        /// c
-        coef0: f64,
-    },
+    #[default]
+    Rbf,
+    /// (γ·x·y + c)^degree
+    Polynomial,
+    /// tanh(γ·x·y + c)
+    Sigmoid,
     /// exp(−γ·Σ|x − y|)
-    Laplacian {
-        /// γ
-        gamma: Option<f64>,
-    },
+    Laplacian,
     /// x·y / (‖x‖·‖y‖)
     Cosine,
 }
 
-/// The recipe of a centred kernel.
+/// The recipe of a centred kernel. Parameters that its function does not have are not looked at, as in scikit-learn.
 ///
 /// ```
 /// use gromap::Matrix;
-/// use gromap::affinity::{InputAffinity, Kernel, KernelFunction};
+/// use gromap::affinity::{InputAffinity, Kernel};
 /// let samples = Matrix::from_fn(20, 2, |i, j| (i * (j + 1)) as f64);
-/// let kernel = Kernel { function: KernelFunction::Rbf { gamma: Some(0.1) }, landmarks: None };
-/// assert_eq!(kernel.build(&samples)?.similarity().len(), 20);
+/// let kernel = Kernel { gamma: Some(0.1), ..Kernel::default() };
+/// assert_eq!(kernel.build(&samples)?.similarity.len(), 20);
 /// # Ok::<(), gromap::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Kernel {
     /// The function of two samples.
     pub function: KernelFunction,
+    /// γ; `None` is one over the number of features.
+    pub gamma: Option<f64>,
+    /// c
+    pub coef0: f64,
+    /// The power of the polynomial.
+    pub degree: u32,
     /// `None` is exact: an N×N matrix.
     pub landmarks: Option<Landmarks>,
 }
 
-impl<S: Scalar> InputAffinity<S> for Kernel {
-    fn build_observed(&self, samples: &Matrix<'_, S>, _: &mut dyn Observer) -> Result<Affinity<S>> {
-        check_samples(samples)?;
-        self.function.check()?;
-        let prepared = self.function.prepare(samples)?;
-        let Some(landmarks) = self.landmarks else {
-            let mut kernel = self.function.matrix(&prepared, &prepared);
-            centre_both(&mut kernel);
-            return Ok(Dense::new(kernel)?.with_definiteness(self.function.definiteness()).into());
-        };
-        let chosen = landmarks.draw(samples.rows())?;
-        let rows = Matrix::from_fn(chosen.len(), samples.columns(), |m, j| prepared[(chosen[m], j)]);
-        let across: Matrix<'_> = self.function.matrix(&prepared, &rows);
-        let among: Matrix<'_> = self.function.matrix(&rows, &rows);
-        Ok(low_rank(&across, &among, Spectrum::Whole)?.into())
+impl Default for Kernel {
+    fn default() -> Self {
+        Self { function: KernelFunction::Rbf, gamma: None, coef0: 1.0, degree: 3, landmarks: None }
     }
 }
 
-impl KernelFunction {
-    pub(crate) fn check(self) -> Result<()> {
-        let gamma = match self {
-            Self::Rbf { gamma } | Self::Laplacian { gamma } => gamma,
-            Self::Polynomial { gamma, coef0, .. } | Self::Sigmoid { gamma, coef0 } => {
-                if !coef0.is_finite() {
-                    return Err(Error::parameter("coef0", coef0, "finite"));
-                }
-                gamma
-            }
-            Self::Cosine => None,
+impl InputAffinity for Kernel {
+    fn build_from(&self, source: &mut Source<'_>) -> Result<Affinity> {
+        self.check()?;
+        either!(source.samples()?, |samples| self.of(samples))
+    }
+
+    fn new_samples(&self) -> NewSamples<'_> {
+        NewSamples::Kernel(self)
+    }
+
+    fn memory(&self, sizes: &Sizes, plan: &mut MemoryPlan) {
+        let wide = sizes.samples.saturating_mul(sizes.kept).saturating_mul(8);
+        plan.hold("samples in double precision", wide, Stage::Affinity, Stage::Affinity);
+        plan.hold_dense_similarity("kernel matrix, N×N", sizes);
+    }
+}
+
+impl Kernel {
+    fn of<S: Scalar>(&self, samples: &Matrix<'_, S>) -> Result<Affinity> {
+        let prepared = self.prepare(samples)?;
+        let Some(landmarks) = self.landmarks else {
+            let mut kernel: Matrix<'static, S> = self.matrix(&prepared, &prepared);
+            centre_both(&mut kernel);
+            return Ok(Dense::new(kernel)?.with_definiteness(self.definiteness()).into());
         };
-        match gamma {
+        let chosen = landmarks.draw(samples.rows())?;
+        let rows = Matrix::from_fn(chosen.len(), samples.columns(), |m, j| prepared[(chosen[m], j)]);
+        let across: Matrix<'_> = self.matrix(&prepared, &rows);
+        let among: Matrix<'_> = self.matrix(&rows, &rows);
+        Ok(low_rank::<S>(&across, &among, Spectrum::Whole)?.into())
+    }
+
+    /// Refuses parameters out of range.
+    pub(crate) fn check(&self) -> Result<()> {
+        if !self.coef0.is_finite() {
+            return Err(Error::parameter("coef0", self.coef0, "finite"));
+        }
+        match self.gamma {
             Some(gamma) if !(gamma > 0.0 && gamma.is_finite()) => {
                 Err(Error::parameter("gamma", gamma, "positive and finite"))
             }
@@ -109,24 +113,24 @@ impl KernelFunction {
     }
 
     /// What is known of the centred kernel's signs.
-    fn definiteness(self) -> Definiteness {
-        match self {
-            Self::Sigmoid { .. } => Definiteness::Unknown,
-            Self::Polynomial { coef0, .. } if coef0 < 0.0 => Definiteness::Unknown,
+    fn definiteness(&self) -> Definiteness {
+        match self.function {
+            KernelFunction::Sigmoid => Definiteness::Unknown,
+            KernelFunction::Polynomial if self.coef0 < 0.0 => Definiteness::Unknown,
             _ => Definiteness::Psd,
         }
     }
 
     /// Samples in double precision, as the function takes them: centred where only differences
     /// matter, of length one for the cosine.
-    fn prepare<S: Scalar>(self, samples: &Matrix<'_, S>) -> Result<Matrix<'static>> {
+    fn prepare<S: Scalar>(&self, samples: &Matrix<'_, S>) -> Result<Matrix<'static>> {
         let (n, p) = (samples.rows(), samples.columns());
-        match self {
-            Self::Rbf { .. } | Self::Laplacian { .. } => Ok(centred_columns(samples, 1.0)),
-            Self::Polynomial { .. } | Self::Sigmoid { .. } => {
+        match self.function {
+            KernelFunction::Rbf | KernelFunction::Laplacian => Ok(centred_columns(samples, 1.0)),
+            KernelFunction::Polynomial | KernelFunction::Sigmoid => {
                 Ok(Matrix::from_fn(n, p, |i, j| samples[(i, j)].to_f64()))
             }
-            Self::Cosine => {
+            KernelFunction::Cosine => {
                 let length = |i: usize| samples.row(i).iter().map(|v| v.to_f64().powi(2)).sum::<f64>().sqrt();
                 let lengths: Vec<f64> = (0..n).map(length).collect();
                 if let Some(row) = lengths.iter().position(|&l| l == 0.0) {
@@ -139,16 +143,16 @@ impl KernelFunction {
     }
 
     /// The function of new samples (rows) with training samples, not centred. A row depends on its own sample.
-    pub(crate) fn across(self, new: &Matrix<'_>, training: &Matrix<'_>) -> Result<Matrix<'static>> {
+    pub(super) fn across(&self, new: &Matrix<'_>, training: &Matrix<'_>) -> Result<Matrix<'static>> {
         Error::check_len("number of features", training.columns(), new.columns())?;
-        if self == Self::Cosine {
+        if self.function == KernelFunction::Cosine {
             return Ok(self.matrix(&self.prepare(new)?, &self.prepare(training)?));
         }
         Ok(self.matrix(new, training))
     }
 
     /// Means of the training kernel: of every column, and of all.
-    pub(crate) fn means<S: Scalar>(self, training: &Matrix<'_, S>) -> Result<(Vec<f64>, f64)> {
+    pub(super) fn means<S: Scalar>(&self, training: &Matrix<'_, S>) -> Result<(Vec<f64>, f64)> {
         let size = training.rows();
         let wide = Matrix::from_fn(size, training.columns(), |i, j| training[(i, j)].to_f64());
         let mut means = vec![0.0; size];
@@ -164,17 +168,16 @@ impl KernelFunction {
     }
 
     /// The function of every row of `left` with every row of `right`.
-    fn matrix<S: Scalar>(self, left: &Matrix<'_>, right: &Matrix<'_>) -> Matrix<'static, S> {
+    fn matrix<S: Scalar>(&self, left: &Matrix<'_>, right: &Matrix<'_>) -> Matrix<'static, S> {
         let (p, m) = (left.columns(), right.rows());
-        let default = 1.0 / p as f64;
+        let gamma = self.gamma.unwrap_or(1.0 / p as f64);
         let norms: Vec<f64> = (0..m).map(|j| right.row(j).iter().map(|v| v * v).sum()).collect();
         let mut out = Matrix::zeros(left.rows(), m);
         out.values_mut().par_chunks_mut(TILE * m).enumerate().for_each(|(tile, out)| {
             let first = tile * TILE;
             let rows = first..first + out.len() / m;
             crate::interrupt::look();
-            if let Self::Laplacian { gamma } = self {
-                let gamma = gamma.unwrap_or(default);
+            if self.function == KernelFunction::Laplacian {
                 for (i, out) in rows.zip(out.chunks_exact_mut(m)) {
                     crate::interrupt::look();
                     for (j, out) in out.iter_mut().enumerate() {
@@ -196,7 +199,7 @@ impl KernelFunction {
             for ((i, out), products) in rows.zip(out.chunks_exact_mut(m)).zip(products.chunks_exact(m)) {
                 let norm: f64 = left.row(i).iter().map(|v| v * v).sum();
                 for ((out, product), other) in out.iter_mut().zip(products).zip(&norms) {
-                    *out = S::from_f64(self.of_product(*product, norm + other, default));
+                    *out = S::from_f64(self.of_product(*product, norm + other, gamma));
                 }
             }
         });
@@ -205,14 +208,12 @@ impl KernelFunction {
 
     /// The function, from the inner product and the sum of the squared lengths.
     #[inline]
-    fn of_product(self, product: f64, lengths: f64, default: f64) -> f64 {
-        match self {
-            Self::Rbf { gamma } => (-gamma.unwrap_or(default) * (lengths - 2.0 * product).max(0.0)).exp(),
-            Self::Polynomial { gamma, coef0, degree } => {
-                (gamma.unwrap_or(default) * product + coef0).powi(degree as i32)
-            }
-            Self::Sigmoid { gamma, coef0 } => (gamma.unwrap_or(default) * product + coef0).tanh(),
-            Self::Laplacian { .. } | Self::Cosine => product,
+    fn of_product(&self, product: f64, lengths: f64, gamma: f64) -> f64 {
+        match self.function {
+            KernelFunction::Rbf => (-gamma * (lengths - 2.0 * product).max(0.0)).exp(),
+            KernelFunction::Polynomial => (gamma * product + self.coef0).powi(self.degree as i32),
+            KernelFunction::Sigmoid => (gamma * product + self.coef0).tanh(),
+            KernelFunction::Laplacian | KernelFunction::Cosine => product,
         }
     }
 }
@@ -222,23 +223,15 @@ mod tests {
     use super::*;
     use crate::affinity::testing::{entries, scattered};
 
-    const FUNCTIONS: [KernelFunction; 5] = [
-        KernelFunction::Rbf { gamma: None },
-        KernelFunction::Polynomial { gamma: None, coef0: 1.0, degree: 3 },
-        KernelFunction::Sigmoid { gamma: None, coef0: 1.0 },
-        KernelFunction::Laplacian { gamma: None },
-        KernelFunction::Cosine,
-    ];
-
     fn exact(function: KernelFunction, samples: &Matrix<'_>) -> Matrix<'static> {
-        entries(Kernel { function, landmarks: None }.build(samples).expect("a kernel").similarity())
+        entries(&*Kernel { function, ..Kernel::default() }.build(samples).expect("a kernel").similarity)
     }
 
     /// `KernelCenterer().fit_transform(pairwise_kernels(X, metric))` of scikit-learn.
     #[test]
     fn kernels_are_those_of_scikit_learn() {
         let samples = Matrix::from_fn(5, 3, |i, j| ((i * 7 + j * 3) % 5) as f64 / 2.0 + i as f64 / 4.0);
-        for (function, expected) in FUNCTIONS.into_iter().zip(SCIKIT_LEARN) {
+        for (&function, expected) in KernelFunction::ALL.iter().zip(SCIKIT_LEARN) {
             let found = exact(function, &samples);
             for ((i, j), expected) in [(0, 0), (0, 3), (4, 2)].into_iter().zip(expected) {
                 assert!((found[(i, j)] - expected).abs() < 1e-9, "{function:?} {} {expected}", found[(i, j)]);
@@ -258,10 +251,10 @@ mod tests {
     fn all_samples_as_landmarks_are_exact() {
         let single = scattered(40, 3, 3);
         let samples = Matrix::from_fn(40, 3, |i, j| f64::from(single[(i, j)]) + 0.1);
-        for function in FUNCTIONS {
+        for &function in KernelFunction::ALL {
             let landmarks = Some(Landmarks { count: 40, seed: 1 });
-            let affinity = Kernel { function, landmarks }.build(&samples).expect("a kernel");
-            let (thin, dense) = (entries(affinity.similarity()), exact(function, &samples));
+            let affinity = Kernel { function, landmarks, ..Kernel::default() }.build(&samples).expect("a kernel");
+            let (thin, dense) = (entries(&*affinity.similarity), exact(function, &samples));
             let scale = dense.values().iter().fold(0.0f64, |m, v| m.max(v.abs()));
             for (a, b) in thin.values().iter().zip(dense.values()) {
                 assert!((a - b).abs() < 1e-5 * scale, "{function:?} {a} {b}");
@@ -273,10 +266,9 @@ mod tests {
     fn half_of_the_samples_come_close() {
         let single = scattered(60, 2, 3);
         let samples = Matrix::from_fn(60, 2, |i, j| f64::from(single[(i, j)]));
-        let function = KernelFunction::Rbf { gamma: Some(0.01) };
-        let landmarks = Some(Landmarks { count: 30, seed: 1 });
-        let thin = entries(Kernel { function, landmarks }.build(&samples).expect("a kernel").similarity());
-        let dense = exact(function, &samples);
+        let dense = Kernel { gamma: Some(0.01), ..Kernel::default() };
+        let thin = Kernel { landmarks: Some(Landmarks { count: 30, seed: 1 }), ..dense };
+        let [thin, dense] = [thin, dense].map(|kernel| entries(&*kernel.build(&samples).expect("a kernel").similarity));
         let error = thin.values().iter().zip(dense.values()).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
         assert!(error < 1e-3, "{error}");
     }
@@ -286,10 +278,10 @@ mod tests {
         let refused =
             |kernel: Kernel, samples: &Matrix<'_>| kernel.build(samples).map(|_| ()).expect_err("refused").to_string();
         let samples = Matrix::from_fn(6, 2, |i, _| i as f64);
-        let rbf = |gamma| Kernel { function: KernelFunction::Rbf { gamma }, landmarks: None };
+        let rbf = |gamma| Kernel { gamma, ..Kernel::default() };
         assert!(refused(rbf(Some(0.0)), &samples).contains("gamma is 0"));
         assert!(refused(rbf(Some(f64::NAN)), &samples).contains("gamma is NaN"));
-        assert!(refused(Kernel { function: KernelFunction::Cosine, landmarks: None }, &samples).contains("row 0"));
+        assert!(refused(Kernel { function: KernelFunction::Cosine, ..Kernel::default() }, &samples).contains("row 0"));
         let many = Kernel { landmarks: Some(Landmarks { count: 7, seed: 0 }), ..rbf(None) };
         assert!(refused(many, &samples).contains("landmarks is 7"));
     }

@@ -3,12 +3,16 @@
 //! −H·E·H with E the squared Euclidean distances of samples is 2·X_c·X_cᵀ, so both are thin products
 //! of the centred samples. Only distances given without samples need a dense matrix.
 
-use super::{Affinity, InputAffinity, check_samples};
+use std::f64::consts::SQRT_2;
+
+use super::{Affinity, InputAffinity, NewSamples, Source};
+use crate::data::{Samples, either};
 use crate::error::{Error, Result};
+use crate::memory::{MemoryPlan, Sizes};
 use crate::numeric::Matrix;
 use crate::numeric::Scalar;
 use crate::numeric::centring::{centre_both, centred_columns};
-use crate::observe::Observer;
+use crate::observe::Stage;
 use crate::similarity::{Dense, LowRank};
 
 /// X_c·X_cᵀ, the similarity of PCA.
@@ -17,17 +21,36 @@ use crate::similarity::{Dense, LowRank};
 /// use gromap::Matrix;
 /// use gromap::affinity::{InputAffinity, Linear};
 /// let affinity = Linear.build(&Matrix::new(vec![1.0, 3.0], 2, 1)?)?;
-/// assert_eq!(affinity.similarity().diagonal(0), 1.0);
+/// assert_eq!(affinity.similarity.diagonal(0), 1.0);
 /// # Ok::<(), gromap::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Linear;
 
-impl<S: Scalar> InputAffinity<S> for Linear {
-    fn build_observed(&self, samples: &Matrix<'_, S>, _: &mut dyn Observer) -> Result<Affinity<S>> {
-        check_samples(samples)?;
-        Ok(LowRank::symmetric(centred_columns(samples, 1.0))?.into())
+impl InputAffinity for Linear {
+    fn build_from(&self, source: &mut Source<'_>) -> Result<Affinity> {
+        centred_products(source.samples()?, 1.0)
     }
+
+    fn new_samples(&self) -> NewSamples<'_> {
+        NewSamples::Product { factor: 1.0 }
+    }
+
+    fn memory(&self, sizes: &Sizes, plan: &mut MemoryPlan) {
+        plan_factor(sizes, plan);
+    }
+}
+
+/// (scale·X_c)·(scale·X_c)ᵀ.
+fn centred_products(samples: &Samples<'_>, scale: f64) -> Result<Affinity> {
+    fn of<S: Scalar>(samples: &Matrix<'_, S>, scale: f64) -> Result<LowRank<'static, S>> {
+        LowRank::symmetric(centred_columns(samples, scale))
+    }
+    either!(samples, |samples| of(samples, scale).map(Affinity::from))
+}
+
+fn plan_factor(sizes: &Sizes, plan: &mut MemoryPlan) {
+    plan.hold("centred samples", sizes.values(sizes.kept), Stage::Affinity, Stage::Fit);
 }
 
 /// −H·E·H with E squared distances, the similarity of classical scaling (MDS).
@@ -39,7 +62,8 @@ impl SquaredDistance {
     ///
     /// ```
     /// use gromap::affinity::SquaredDistance;
-    /// use gromap::{Matrix, Similarity};
+    /// use gromap::Matrix;
+    /// use gromap::similarity::Similarity;
     /// let distances = Matrix::new(vec![0.0, 2.0, 2.0, 0.0], 2, 2)?;
     /// assert_eq!(SquaredDistance.from_distances(&distances)?.diagonal(0), 2.0);
     /// # Ok::<(), gromap::Error>(())
@@ -67,10 +91,24 @@ impl SquaredDistance {
     }
 }
 
-impl<S: Scalar> InputAffinity<S> for SquaredDistance {
-    fn build_observed(&self, samples: &Matrix<'_, S>, _: &mut dyn Observer) -> Result<Affinity<S>> {
-        check_samples(samples)?;
-        Ok(LowRank::symmetric(centred_columns(samples, std::f64::consts::SQRT_2))?.into())
+impl InputAffinity for SquaredDistance {
+    fn build_from(&self, source: &mut Source<'_>) -> Result<Affinity> {
+        match source.distances() {
+            Some(distances) => either!(distances, |distances| self.from_distances(distances).map(Affinity::from)),
+            None => centred_products(source.samples()?, SQRT_2),
+        }
+    }
+
+    fn new_samples(&self) -> NewSamples<'_> {
+        NewSamples::Product { factor: SQRT_2 }
+    }
+
+    fn memory(&self, sizes: &Sizes, plan: &mut MemoryPlan) {
+        plan_factor(sizes, plan);
+    }
+
+    fn takes_distances(&self) -> bool {
+        true
     }
 }
 
@@ -103,7 +141,7 @@ mod tests {
         let given = SquaredDistance.from_distances(&Matrix::from_fn(30, 30, distance)).expect("a similarity");
         let thin = SquaredDistance.build(&samples).expect("a similarity");
         let pca = Linear.build(&samples).expect("a similarity");
-        let [given, thin, pca] = [&given as &dyn Similarity, thin.similarity(), pca.similarity()].map(entries);
+        let [given, thin, pca] = [&given as &dyn Similarity, &*thin.similarity, &*pca.similarity].map(entries);
         for ((a, b), c) in given.values().iter().zip(thin.values()).zip(pca.values()) {
             assert!((a - b).abs() < 1e-10 && (a - 2.0 * c).abs() < 1e-10, "{a} {b} {c}");
         }

@@ -1,8 +1,9 @@
 //! From samples to C_X: one recipe for each input similarity of the paper.
 //!
-//! A recipe is plain data and knows nothing of samples; [`InputAffinity::build`] may fail and gives
-//! an [`Affinity`], which may not. What a recipe could not do as well as asked (a solver that ran
-//! out of steps, a graph in pieces) stands in its warnings.
+//! A recipe is plain data and owns all that is special about its similarity: how it is made from samples or distances,
+//! which neighbours it looks at, the row of a new sample, and its memory ([`InputAffinity`]). Most recipes need the
+//! neighbours of every sample and nothing else ([`NeighborAffinity`]). Building may fail; what comes out, an [`Affinity`],
+//! may not. What was not done as well as asked (a solver that ran out of steps, a graph in pieces) stands in its warnings.
 //!
 //! | recipe | C_X | operator |
 //! |---|---|---|
@@ -14,9 +15,12 @@
 //! | [`FuzzySet`] | UMAP's fuzzy simplicial set | sparse |
 //! | [`Entropic`] | rows of a given perplexity (SNE), or their symmetric mean (t-SNE) | sparse |
 //! | [`SymmetricEntropic`] | doubly stochastic, every row of a given perplexity (SNEkhorn) | sparse |
+//! | [`Mean`] | the mean of several of the above that look at neighbours | sparse |
 //! | [`Precomputed`] | a given one, checked for what the method needs | dense or sparse |
 
 mod calibration;
+#[cfg(test)]
+mod chain;
 mod entropic;
 mod fuzzy;
 mod geodesic;
@@ -24,61 +28,152 @@ mod graph;
 mod kernel;
 mod landmarks;
 mod linear;
+mod mean;
+mod new_samples;
 mod pattern;
 mod precomputed;
+mod source;
 mod symmetric_entropic;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub(crate) use self::entropic::calibrated_row;
+#[cfg(test)]
+pub(crate) use self::chain::Chain;
 pub use self::entropic::{Entropic, Symmetry};
 pub use self::fuzzy::FuzzySet;
-pub(crate) use self::fuzzy::membership_row;
 pub use self::geodesic::Geodesic;
 pub use self::graph::NormalizedGraph;
 pub use self::kernel::{Kernel, KernelFunction};
 pub use self::landmarks::Landmarks;
 pub use self::linear::{Linear, SquaredDistance};
+pub use self::mean::Mean;
+pub(crate) use self::new_samples::{Known, Multiplier, Training};
+pub use self::new_samples::{NeighborWeights, NewSamples};
 pub use self::pattern::Pattern;
 pub use self::precomputed::Precomputed;
+pub use self::source::Source;
 pub use self::symmetric_entropic::{Solution, SymmetricEntropic};
+use crate::data::{Data, Samples};
 use crate::error::{Error, Result};
-use crate::neighbors::{Metric, Neighbors, nearest_neighbors};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
-use crate::observe::{Event, Observer, Stage};
-use crate::similarity::{Dense, LowRank, Similarity, Sparse};
+use crate::memory::{MemoryPlan, Sizes};
+use crate::neighbors::{Metric, Neighbors};
+use crate::observe::{Observer, Stage};
+use crate::similarity::Similarity;
 
-/// A recipe for an input similarity.
-pub trait InputAffinity<S: Scalar>: Send + Sync {
-    /// Builds the similarity of `samples`, one in each row, telling an observer when neighbours are sought and when the
-    /// similarity is made of them.
-    fn build_observed(&self, samples: &Matrix<'_, S>, observer: &mut dyn Observer) -> Result<Affinity<S>>;
+/// A recipe for an input similarity: all that is known of C_X before there are samples.
+pub trait InputAffinity: Send + Sync {
+    /// Builds C_X from samples or distances; what else it needs of them, such as neighbours, it asks the source for.
+    fn build_from(&self, source: &mut Source<'_>) -> Result<Affinity>;
 
-    /// Builds the similarity of `samples`, one in each row.
-    fn build(&self, samples: &Matrix<'_, S>) -> Result<Affinity<S>> {
-        self.build_observed(samples, &mut ())
+    /// Neighbours that C_X is made from among so many samples; `None` where it looks at all pairs.
+    fn neighborhood(&self, samples: usize) -> Option<Neighborhood> {
+        let _ = samples; // all pairs
+        None
+    }
+
+    /// How the row of C_X that a new sample would have is found.
+    fn new_samples(&self) -> NewSamples<'_>;
+
+    /// Adds what it holds, and in which stages, to a plan of memory that lists its neighbours already.
+    fn memory(&self, sizes: &Sizes, plan: &mut MemoryPlan);
+
+    /// Whether C_X links neighbours only: then groups that are linked are worth merging.
+    fn is_local(&self) -> bool {
+        false
+    }
+
+    /// Whether distances do instead of samples.
+    fn takes_distances(&self) -> bool {
+        false
+    }
+
+    /// Builds C_X of samples, one in each row.
+    fn build<'a>(&self, samples: impl Into<Samples<'a>>) -> Result<Affinity>
+    where
+        Self: Sized,
+    {
+        build(self, &Data::Samples(samples.into()), &mut ())
     }
 }
 
+/// A recipe that needs nothing but the nearest neighbours of every sample and their distances. It is an [`InputAffinity`].
+pub trait NeighborAffinity: NeighborWeights {
+    /// Builds C_X from neighbours in its own metric.
+    fn of_neighbors(&self, neighbors: &Neighbors) -> Result<Affinity>;
+
+    /// Refuses parameters that do not suit so many samples.
+    fn check(&self, samples: usize) -> Result<()>;
+
+    /// Bytes that an entry of the neighbour graph takes while its weight is found, and afterwards.
+    fn bytes_per_entry(&self) -> (u64, u64) {
+        (28, 8)
+    }
+}
+
+impl<T: NeighborAffinity> InputAffinity for T {
+    fn build_from(&self, source: &mut Source<'_>) -> Result<Affinity> {
+        self.check(source.len())?;
+        self.of_neighbors(&source.neighbors(NeighborWeights::neighborhood(self, source.len()))?)
+    }
+
+    fn neighborhood(&self, samples: usize) -> Option<Neighborhood> {
+        Some(NeighborWeights::neighborhood(self, samples))
+    }
+
+    fn new_samples(&self) -> NewSamples<'_> {
+        NewSamples::Neighbors(self)
+    }
+
+    /// The neighbour graph united with its transpose, what is solved on it, and the similarity that stays.
+    fn memory(&self, sizes: &Sizes, plan: &mut MemoryPlan) {
+        let k = NeighborWeights::neighborhood(self, sizes.samples as usize).k as u64;
+        let stored = sizes.pairs(2 * k);
+        let (making, kept) = self.bytes_per_entry();
+        plan.hold(
+            "neighbour graph while its weights are found",
+            making.saturating_mul(stored),
+            Stage::Affinity,
+            Stage::Affinity,
+        );
+        plan.hold("similarity", kept.saturating_mul(stored), Stage::Affinity, Stage::Fit);
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn takes_distances(&self) -> bool {
+        true
+    }
+}
+
+/// How neighbours are sought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Neighborhood {
+    /// Neighbours of each sample, itself not counted.
+    pub k: usize,
+    /// The distance.
+    pub metric: Metric,
+}
+
+/// C_X of samples or distances; a similarity that is given needs no recipe. Tells an observer when neighbours are sought
+/// and when the similarity is made.
+pub fn build(recipe: &dyn InputAffinity, data: &Data<'_>, observer: &mut dyn Observer) -> Result<Affinity> {
+    recipe.build_from(&mut Source::new(data, observer)?)
+}
+
 /// An input similarity, and what there is to say about it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Affinity<S: Scalar> {
+pub struct Affinity {
     /// The similarity.
-    pub operator: Operator<S>,
+    pub similarity: Box<dyn Similarity>,
     /// What was not done as well as asked.
     pub warnings: Vec<Warning>,
 }
 
-/// The form in which a similarity is held.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Operator<S: Scalar> {
-    /// Every entry.
-    Dense(Dense<'static, S>),
-    /// The entries that are not zero.
-    Sparse(Sparse<'static, f32>),
-    /// Thin factors.
-    LowRank(LowRank<'static, S>),
+impl<T: Similarity + 'static> From<T> for Affinity {
+    fn from(similarity: T) -> Self {
+        Self { similarity: Box::new(similarity), warnings: Vec::new() }
+    }
 }
 
 /// Something a recipe did, but not as well as asked.
@@ -103,94 +198,27 @@ pub enum Warning {
     },
 }
 
-impl<S: Scalar> Affinity<S> {
-    /// The similarity as solvers take it.
-    pub fn similarity(&self) -> &dyn Similarity {
-        match &self.operator {
-            Operator::Dense(dense) => dense,
-            Operator::Sparse(sparse) => sparse,
-            Operator::LowRank(low_rank) => low_rank,
-        }
-    }
-
-    /// The similarity as solvers take it, in a box of its own.
-    pub fn into_similarity(self) -> Box<dyn Similarity> {
-        match self.operator {
-            Operator::Dense(dense) => Box::new(dense),
-            Operator::Sparse(sparse) => Box::new(sparse),
-            Operator::LowRank(low_rank) => Box::new(low_rank),
-        }
-    }
-}
-
-impl<S: Scalar> From<Sparse<'static, f32>> for Affinity<S> {
-    fn from(sparse: Sparse<'static, f32>) -> Self {
-        Self { operator: Operator::Sparse(sparse), warnings: Vec::new() }
-    }
-}
-
-impl<S: Scalar> From<Dense<'static, S>> for Affinity<S> {
-    fn from(dense: Dense<'static, S>) -> Self {
-        Self { operator: Operator::Dense(dense), warnings: Vec::new() }
-    }
-}
-
-impl<S: Scalar> From<LowRank<'static, S>> for Affinity<S> {
-    fn from(low_rank: LowRank<'static, S>) -> Self {
-        Self { operator: Operator::LowRank(low_rank), warnings: Vec::new() }
-    }
-}
-
 /// Neighbours in proportion to the perplexity: beyond three times as many, weights are negligible.
 const NEIGHBORS_PER_PERPLEXITY: f64 = 3.0;
 
 /// ⌈3ξ⌉.
-pub(crate) fn neighbors_of_perplexity(perplexity: f64) -> usize {
+fn neighbors_of_perplexity(perplexity: f64) -> usize {
     (NEIGHBORS_PER_PERPLEXITY * perplexity).ceil() as usize
 }
 
-/// The neighbours that an affinity of this perplexity looks at: as many as asked, or ⌈3ξ⌉.
-fn perplexity_neighbors<S: Scalar>(
-    samples: &Matrix<'_, S>,
-    perplexity: f64,
-    neighbors: Option<usize>,
-    metric: Metric,
-    observer: &mut dyn Observer,
-) -> Result<Neighbors> {
-    check_samples(samples)?;
-    check_perplexity(perplexity, samples.rows())?;
-    let most = samples.rows() - 1;
-    let k = neighbors.unwrap_or(neighbors_of_perplexity(perplexity)).min(most.max(neighbors.unwrap_or(0)));
-    check_perplexity(perplexity, k + 1)?;
-    sought(samples, k, metric, observer)
+/// The neighbours that rows of this perplexity look at: as many as asked, or ⌈3ξ⌉ of those there are.
+fn perplexity_neighborhood(perplexity: f64, asked: Option<usize>, metric: Metric, samples: usize) -> Neighborhood {
+    let k = asked.unwrap_or_else(|| neighbors_of_perplexity(perplexity).min(samples.saturating_sub(1)));
+    Neighborhood { k, metric }
 }
 
-/// Neighbours as scikit-learn's graphs and umap-learn count them: the sample itself is one.
-fn neighbors_with_self<S: Scalar>(
-    samples: &Matrix<'_, S>,
-    neighbors: usize,
-    metric: Metric,
-    observer: &mut dyn Observer,
-) -> Result<Neighbors> {
-    check_samples(samples)?;
-    if neighbors < 2 || neighbors > samples.rows() {
-        let allowed = format!("at least 2 and at most {}, the number of samples (each counts itself)", samples.rows());
+/// Refuses a number of neighbours as scikit-learn's graphs and umap-learn count them, the sample itself among them.
+fn check_neighbors_with_self(neighbors: usize, samples: usize) -> Result<()> {
+    if neighbors < 2 || neighbors > samples {
+        let allowed = format!("at least 2 and at most {samples}, the number of samples (each counts itself)");
         return Err(Error::parameter("neighbors", neighbors as f64, allowed));
     }
-    sought(samples, neighbors - 1, metric, observer)
-}
-
-/// The neighbours, as a stage of its own; what follows is the similarity's.
-fn sought<S: Scalar>(
-    samples: &Matrix<'_, S>,
-    k: usize,
-    metric: Metric,
-    observer: &mut dyn Observer,
-) -> Result<Neighbors> {
-    observer.on(&Event::Stage(Stage::Neighbors));
-    let neighbors = nearest_neighbors(samples, k, metric, 0)?;
-    observer.on(&Event::Stage(Stage::Affinity));
-    Ok(neighbors)
+    Ok(())
 }
 
 /// Refuses a perplexity that rows with `samples` − 1 entries cannot have.
@@ -204,18 +232,4 @@ fn check_perplexity(perplexity: f64, samples: usize) -> Result<()> {
         perplexity,
         format!("at least 1 and less than {most}, the number of neighbours"),
     ))
-}
-
-/// Refuses samples that no similarity can tell apart.
-fn check_samples<S: Scalar>(samples: &Matrix<'_, S>) -> Result<()> {
-    samples.check_finite("samples")?;
-    if samples.rows() < 2 || samples.columns() == 0 {
-        let smallest = samples.rows().min(samples.columns());
-        return Err(Error::parameter("size of the samples", smallest as f64, "at least 2 rows and 1 column"));
-    }
-    let first = samples.row(0);
-    if (1..samples.rows()).all(|i| samples.row(i) == first) {
-        return Err(Error::parameter("number of different samples", 1.0, "at least 2: all samples are equal"));
-    }
-    Ok(())
 }

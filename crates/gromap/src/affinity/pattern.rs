@@ -29,7 +29,7 @@ impl Pattern {
     ///
     /// ```
     /// use gromap::affinity::Pattern;
-    /// use gromap::Neighbors;
+    /// use gromap::neighbors::Neighbors;
     /// let neighbors = Neighbors::new(1, vec![1, 0, 1], vec![1.0, 1.0, 4.0])?;
     /// let pattern = Pattern::new(&neighbors)?;
     /// assert_eq!(pattern.row(1), (&[0, 2][..], &[1.0, 4.0][..]));

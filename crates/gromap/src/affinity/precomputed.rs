@@ -3,20 +3,19 @@
 //! Methods differ in what they can take. A Gram family needs C = Cᵀ, a neighbour embedding needs
 //! entries that are not negative; where that fails, the error names the entry.
 
-use super::{Affinity, InputAffinity, Operator};
+use super::Affinity;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::Scalar;
-use crate::observe::Observer;
 use crate::similarity::{Dense, Similarity, Sparse};
 
-/// The recipe of a given similarity: what the method that takes it needs of it.
+/// What the method that takes a given similarity needs of it.
 ///
 /// ```
 /// use gromap::Matrix;
-/// use gromap::affinity::{InputAffinity, Precomputed};
+/// use gromap::affinity::Precomputed;
 /// let given = Matrix::new(vec![1.0, 0.5, 0.2, 1.0], 2, 2)?;
-/// let error = Precomputed::symmetric().build(&given).unwrap_err();
+/// let error = Precomputed::symmetric().dense(given).err().unwrap();
 /// assert!(error.to_string().contains("similarity[0, 1] is 0.5"));
 /// # Ok::<(), gromap::Error>(())
 /// ```
@@ -43,8 +42,22 @@ impl Precomputed {
         self
     }
 
+    /// Takes a dense similarity, N×N.
+    pub fn dense<S: Scalar>(&self, given: Matrix<'static, S>) -> Result<Affinity> {
+        let dense = Dense::new(given)?;
+        self.check(&dense, || {
+            let given = dense.matrix();
+            let value = |i: usize, j: usize| given[(i, j)].to_f64();
+            // The largest difference: rounding alone makes small ones.
+            let pairs = (0..given.rows()).flat_map(|i| (i + 1..given.columns()).map(move |j| (i, j)));
+            let differences = pairs.map(|(i, j)| (i, j, value(i, j), value(j, i)));
+            differences.max_by(|x, y| (x.2 - x.3).abs().total_cmp(&(y.2 - y.3).abs()))
+        })?;
+        Ok(dense.into())
+    }
+
     /// Takes a sparse similarity.
-    pub fn sparse<S: Scalar>(&self, given: Sparse<'static, f32>) -> Result<Affinity<S>> {
+    pub fn sparse(&self, given: Sparse<'static, f32>) -> Result<Affinity> {
         self.check(&given, || {
             let pairs = (0..given.len()).flat_map(|i| given.row(i).0.iter().map(move |&j| (i, j as usize)));
             let value = |i: usize, j: usize| given.entry(i, j);
@@ -68,21 +81,6 @@ impl Precomputed {
     }
 }
 
-impl<S: Scalar> InputAffinity<S> for Precomputed {
-    /// The samples are the N×N matrix itself, which is copied.
-    fn build_observed(&self, given: &Matrix<'_, S>, _: &mut dyn Observer) -> Result<Affinity<S>> {
-        let dense = Dense::new(given.clone().into_owned())?;
-        let value = |i: usize, j: usize| given[(i, j)].to_f64();
-        self.check(&dense, || {
-            // The largest difference: rounding alone makes small ones.
-            let pairs = (0..given.rows()).flat_map(|i| (i + 1..given.columns()).map(move |j| (i, j)));
-            let differences = pairs.map(|(i, j)| (i, j, value(i, j), value(j, i)));
-            differences.max_by(|x, y| (x.2 - x.3).abs().total_cmp(&(y.2 - y.3).abs()))
-        })?;
-        Ok(Affinity { operator: Operator::Dense(dense), warnings: Vec::new() })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,22 +98,22 @@ mod tests {
         let lopsided = dense(vec![1.0, 0.5, 0.2, 1.0]);
         let negative = dense(vec![1.0, -0.5, -0.5, 1.0]);
         let asymmetric = Error::Asymmetric { row: 0, column: 1, value: 0.5, mirrored: 0.2 };
-        assert_eq!(Precomputed::symmetric().build(&lopsided).unwrap_err(), asymmetric);
+        assert_eq!(Precomputed::symmetric().dense(lopsided.clone()).err().unwrap(), asymmetric);
         let below = Error::Negative { row: 0, column: 1, value: -0.5 };
-        assert_eq!(Precomputed::symmetric().not_negative().build(&negative).unwrap_err(), below);
-        assert!(Precomputed::any().build(&lopsided).is_ok());
-        assert!(Precomputed::symmetric().build(&negative).is_ok());
-        assert!(Precomputed::any().not_negative().build(&lopsided).is_ok());
+        assert_eq!(Precomputed::symmetric().not_negative().dense(negative.clone()).err().unwrap(), below);
+        assert!(Precomputed::any().dense(lopsided.clone()).is_ok());
+        assert!(Precomputed::symmetric().dense(negative.clone()).is_ok());
+        assert!(Precomputed::any().not_negative().dense(lopsided.clone()).is_ok());
         let wide = Matrix::new(vec![1.0; 6], 2, 3).unwrap();
-        assert!(matches!(Precomputed::any().build(&wide), Err(Error::Shape { .. })));
+        assert!(matches!(Precomputed::any().dense(wide.clone()), Err(Error::Shape { .. })));
     }
 
     #[test]
     fn so_it_is_for_sparse_ones() {
         let recipe = Precomputed::symmetric().not_negative();
-        assert!(matches!(recipe.sparse::<f64>(sparse(0.25)), Err(Error::Asymmetric { row: 0, column: 1, .. })));
-        assert!(matches!(recipe.sparse::<f64>(sparse(-0.5)), Err(Error::Negative { row: 1, column: 0, .. })));
-        assert!(recipe.sparse::<f64>(sparse(0.5)).is_ok());
-        assert!(Precomputed::any().sparse::<f64>(sparse(-0.5)).is_ok());
+        assert!(matches!(recipe.sparse(sparse(0.25)), Err(Error::Asymmetric { row: 0, column: 1, .. })));
+        assert!(matches!(recipe.sparse(sparse(-0.5)), Err(Error::Negative { row: 1, column: 0, .. })));
+        assert!(recipe.sparse(sparse(0.5)).is_ok());
+        assert!(Precomputed::any().sparse(sparse(-0.5)).is_ok());
     }
 }

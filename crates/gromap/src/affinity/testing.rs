@@ -3,9 +3,10 @@
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::Affinity;
 use crate::numeric::Matrix;
 use crate::plan::Plan;
-use crate::similarity::{Side, Similarity};
+use crate::similarity::{Contents, Side, Similarity, Sparse};
 use crate::weights::SampleWeights;
 
 /// 0, 1, 2, … on a line.
@@ -38,4 +39,11 @@ pub(crate) fn entries(similarity: &dyn Similarity) -> Matrix<'static> {
     sketch.product_rows(0..n, out.values_mut());
     out.values_mut().iter_mut().for_each(|v| *v *= n as f64);
     out
+}
+
+/// The rows of a sparse affinity.
+pub(crate) fn sparse_of(affinity: &Affinity) -> Sparse<'static, f32> {
+    let Contents::Sparse(sparse) = affinity.similarity.contents() else { panic!("not sparse") };
+    let (offsets, columns, values) = sparse.compressed_rows();
+    Sparse::new(offsets.to_vec(), columns.to_vec(), values.to_vec()).expect("compressed rows")
 }

@@ -90,9 +90,8 @@ impl Adam {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embedding::Normalization;
+    use crate::embedding::{Normalization, Profile, Radial};
     use crate::loss::Loss;
-    use crate::method::{Kernel, Method};
 
     /// Places that look random, in [−1, 1].
     fn scattered(n: usize, dims: usize, turn: usize) -> Matrix<'static> {
@@ -117,7 +116,7 @@ mod tests {
         let total: f64 = mass.values().iter().sum();
         let mass = Matrix::from_fn(n, n, |k, l| mass[(k, l)] / total);
         let weights = vec![1.0 / n as f64; n];
-        let Ok(Kernel::Radial(radial)) = Method::TSnekhorn.kernel(Normalization::Measure) else { unreachable!() };
+        let radial = Radial { profile: Profile::Student, normalization: Normalization::Measure };
         let objective = Objective::new(radial, Loss::Kl, &mass, &weights);
         let in_plane = |turn| {
             let start = small(&scattered(n, 2, turn));

@@ -46,7 +46,7 @@ impl<const VALUE: bool> Store for Attraction<'_, VALUE> {
 /// M where every prototype is one sample: M_kl = q_k·c·C_kl·q_l of a symmetric similarity C and a factor c.
 #[derive(Clone, Copy)]
 pub(super) struct StoredPairs<'a> {
-    pub(super) similarity: &'a Sparse<'static, f32>,
+    pub(super) similarity: &'a Sparse<'a, f32>,
     /// c
     pub(super) scale: f64,
 }

@@ -15,6 +15,7 @@
 //! | `radial` | the kernels of the distance, normalised | `profile`, `sinkhorn` |
 //! | `sinkhorn` | the scaling of doubly stochastic kernels | |
 //! | `gram` | the kernels of inner products | |
+//! | `map_kernel` | [`MapKernel`]: the kernel that a method chose | `gram`, `radial` |
 //! | `closed_form` | the best prototypes for the kernels of inner products, without iteration | |
 //!
 //! A file calls only those in its last column. From outside, a model minimises an `objective` with `adam`, or takes the
@@ -26,6 +27,7 @@ pub(crate) mod closed_form;
 mod dense;
 mod gram;
 mod kernel;
+mod map_kernel;
 pub(crate) mod objective;
 mod pairs;
 mod profile;
@@ -38,5 +40,6 @@ mod umap_curve;
 
 pub use self::gram::{Gram, OrthonormalGram};
 pub use self::kernel::PrototypeKernel;
+pub use self::map_kernel::MapKernel;
 pub use self::profile::Profile;
 pub use self::radial::{Normalization, Radial};

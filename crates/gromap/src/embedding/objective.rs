@@ -75,7 +75,7 @@ impl<'a> Objective<'a> {
     pub(crate) fn of_samples(
         kernel: Radial,
         loss: Loss,
-        similarity: &'a Sparse<'static, f32>,
+        similarity: &'a Sparse<'a, f32>,
         weights: &'a [f64],
         scale: f64,
     ) -> Self {
@@ -170,7 +170,7 @@ impl<'a> Objective<'a> {
             }
             let (pairs, mass, b) = (q[k] * q[l], self.exaggeration * mass[(k, l)], kernel[(k, l)]);
             value += pairs * self.loss.f2(b) - mass * self.loss.g(b);
-            let (repulsion, attraction) = self.loss.slopes(b);
+            let (repulsion, attraction) = self.loss.derivatives(b);
             pairs * repulsion - mass * attraction
         });
         Ok((value, self.kernel.pull_back(prototypes, q, &kernel, &by_kernel)?))

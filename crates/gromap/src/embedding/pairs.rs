@@ -9,7 +9,7 @@
 
 use rayon::prelude::*;
 
-use super::profile::{Curve, Gaussian, Profile, RawKernel, Student, Umap, Vectors};
+use super::profile::{Curve, Gaussian, Profile, RawKernel, Student, Umap};
 use crate::loss::Loss;
 use crate::numeric::Matrix;
 use crate::numeric::vector::{LANES, wide_dot};
@@ -181,7 +181,7 @@ fn fill_by<C: Curve>(curve: C, loss: Loss, squares: &[f64], mut store: impl Stor
     #[expect(clippy::needless_range_loop)]
     for l in 0..squares.len() {
         let square = if keep_apart { squares[l].max(LEAST_SQUARE) } else { squares[l] };
-        store.set(loss, l, curve.at::<Vectors>(square));
+        store.set(loss, l, curve.at::<true>(square));
     }
 }
 

@@ -59,11 +59,11 @@ impl Profile {
     #[inline]
     pub(super) fn at(self, square: f64) -> RawKernel {
         match self {
-            Self::Gaussian => Gaussian.at::<Precise>(square),
-            Self::Student => Student.at::<Precise>(square),
+            Self::Gaussian => Gaussian.at::<false>(square),
+            Self::Student => Student.at::<false>(square),
             // At zero the derivative is infinite, but what it is multiplied with, z_k − z_l, is zero: any finite number
             // will do.
-            Self::Umap { a, b } => Umap { a, b }.at::<Precise>(square.max(f64::MIN_POSITIVE)),
+            Self::Umap { a, b } => Umap { a, b }.at::<false>(square.max(f64::MIN_POSITIVE)),
         }
     }
 }
@@ -87,7 +87,7 @@ pub(super) trait Curve: Copy {
     const SINGULAR_AT_ZERO: bool = false;
 
     /// The kernel at a squared distance; a singular one asks for a positive distance.
-    fn at<E: Elementary>(self, square: f64) -> RawKernel;
+    fn at<const FAST: bool>(self, square: f64) -> RawKernel;
 }
 
 #[derive(Clone, Copy)]
@@ -104,18 +104,18 @@ pub(super) struct Umap {
 
 impl Curve for Gaussian {
     #[inline(always)]
-    fn at<E: Elementary>(self, square: f64) -> RawKernel {
+    fn at<const FAST: bool>(self, square: f64) -> RawKernel {
         let log = (-square).max(LEAST_LOGARITHM);
-        let w = E::exp(log);
+        let w = exp::<FAST>(log);
         RawKernel { w, log, log_derivative: -1.0, odds: (1.0 - w) / w }
     }
 }
 
 impl Curve for Student {
     #[inline(always)]
-    fn at<E: Elementary>(self, square: f64) -> RawKernel {
+    fn at<const FAST: bool>(self, square: f64) -> RawKernel {
         let w = 1.0 / (1.0 + square);
-        RawKernel { w, log: -E::ln_1p(square), log_derivative: -w, odds: square }
+        RawKernel { w, log: -ln_1p::<FAST>(square), log_derivative: -w, odds: square }
     }
 }
 
@@ -123,59 +123,27 @@ impl Curve for Umap {
     const SINGULAR_AT_ZERO: bool = true;
 
     #[inline(always)]
-    fn at<E: Elementary>(self, square: f64) -> RawKernel {
-        let odds = self.a * E::power(square, self.b);
+    fn at<const FAST: bool>(self, square: f64) -> RawKernel {
+        let odds = self.a * power::<FAST>(square, self.b);
         let w = 1.0 / (1.0 + odds);
-        RawKernel { w, log: -E::ln_1p(odds), log_derivative: -self.b * odds * w / square, odds }
+        RawKernel { w, log: -ln_1p::<FAST>(odds), log_derivative: -self.b * odds * w / square, odds }
     }
 }
 
-/// The elementary functions that a profile is evaluated with.
-pub(super) trait Elementary {
-    /// exp x
-    fn exp(x: f64) -> f64;
-    /// log(1 + x)
-    fn ln_1p(x: f64) -> f64;
-    /// x^y of a positive x
-    fn power(x: f64, y: f64) -> f64;
+/// exp x: without branches where `FAST`, for loops that become vector instructions.
+#[inline(always)]
+fn exp<const FAST: bool>(x: f64) -> f64 {
+    if FAST { exponential::exp(x) } else { x.exp() }
 }
 
-/// Those of the standard library: one number at a time.
-pub(super) struct Precise;
-
-impl Elementary for Precise {
-    #[inline(always)]
-    fn exp(x: f64) -> f64 {
-        x.exp()
-    }
-
-    #[inline(always)]
-    fn ln_1p(x: f64) -> f64 {
-        x.ln_1p()
-    }
-
-    #[inline(always)]
-    fn power(x: f64, y: f64) -> f64 {
-        x.powf(y)
-    }
+/// log(1 + x), likewise.
+#[inline(always)]
+fn ln_1p<const FAST: bool>(x: f64) -> f64 {
+    if FAST { logarithm::ln(1.0 + x) } else { x.ln_1p() }
 }
 
-/// Those of `numeric/`: without branches, for loops that become vector instructions.
-pub(super) struct Vectors;
-
-impl Elementary for Vectors {
-    #[inline(always)]
-    fn exp(x: f64) -> f64 {
-        exponential::exp(x)
-    }
-
-    #[inline(always)]
-    fn ln_1p(x: f64) -> f64 {
-        logarithm::ln(1.0 + x)
-    }
-
-    #[inline(always)]
-    fn power(x: f64, y: f64) -> f64 {
-        exponential::exp(y * logarithm::ln(x))
-    }
+/// x^y of a positive x, likewise.
+#[inline(always)]
+fn power<const FAST: bool>(x: f64, y: f64) -> f64 {
+    if FAST { exponential::exp(y * logarithm::ln(x)) } else { x.powf(y) }
 }

@@ -12,10 +12,9 @@
 //! and about 1 MB a thread. Neighbours are those of the crate's exact search: Euclidean, of coordinates
 //! in single precision, ties to the smaller index.
 
+use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::neighbors::{Exact, Metric, NeighborSearch, Neighbors, ranks};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
 
 /// Whether neighbours on the map are neighbours among the samples: 1 if all of them are, about 1/2 for a
 /// random map. N²·(p + d) operations.
@@ -31,13 +30,17 @@ use crate::numeric::Scalar;
 /// assert!((trustworthiness(&samples, &map, 1)? - (1.0 - 2.0 / 30.0 * 3.0)).abs() < 1e-15);
 /// # Ok::<(), gromap::Error>(())
 /// ```
-pub fn trustworthiness<S: Scalar, E: Scalar>(
-    samples: &Matrix<'_, S>,
-    embedding: &Matrix<'_, E>,
+pub fn trustworthiness<'s, 'e>(
+    samples: impl Into<Samples<'s>>,
+    embedding: impl Into<Samples<'e>>,
     k: usize,
 ) -> Result<f64> {
-    let count = samples.rows();
-    Error::check_len("rows of the embedding", count, embedding.rows())?;
+    trust(&samples.into(), &embedding.into(), k)
+}
+
+fn trust(samples: &Samples<'_>, embedding: &Samples<'_>, k: usize) -> Result<f64> {
+    let count = samples.len();
+    Error::check_len("rows of the embedding", count, embedding.len())?;
     if k == 0 || 2 * k >= count {
         let allowed = format!("at least 1 and less than half the number of samples, {count}");
         return Err(Error::parameter("neighbors", k as f64, allowed));
@@ -58,12 +61,16 @@ pub fn trustworthiness<S: Scalar, E: Scalar>(
 /// assert_eq!(neighborhood_preservation(&samples, &map, 1)?, 3.0 / 5.0);
 /// # Ok::<(), gromap::Error>(())
 /// ```
-pub fn neighborhood_preservation<S: Scalar, E: Scalar>(
-    samples: &Matrix<'_, S>,
-    embedding: &Matrix<'_, E>,
+pub fn neighborhood_preservation<'s, 'e>(
+    samples: impl Into<Samples<'s>>,
+    embedding: impl Into<Samples<'e>>,
     k: usize,
 ) -> Result<f64> {
-    Error::check_len("rows of the embedding", samples.rows(), embedding.rows())?;
+    preserved(&samples.into(), &embedding.into(), k)
+}
+
+fn preserved(samples: &Samples<'_>, embedding: &Samples<'_>, k: usize) -> Result<f64> {
+    Error::check_len("rows of the embedding", samples.len(), embedding.len())?;
     let (before, after) = (neighbors("samples", samples, k)?, neighbors("embedding", embedding, k)?);
     let mut sorted = Vec::with_capacity(k);
     let mut kept = 0;
@@ -77,7 +84,7 @@ pub fn neighborhood_preservation<S: Scalar, E: Scalar>(
 }
 
 /// The `k` nearest neighbours, exactly.
-fn neighbors<S: Scalar>(what: &'static str, points: &Matrix<'_, S>, k: usize) -> Result<Neighbors> {
+fn neighbors(what: &'static str, points: &Samples<'_>, k: usize) -> Result<Neighbors> {
     points.check_finite(what)?;
     Exact.search(&points.single(), k, Metric::SquaredEuclidean)
 }
@@ -87,6 +94,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Matrix;
     use crate::affinity::testing::{cloud, line, scattered};
 
     /// The others of a row by squared distance, then index.
@@ -159,9 +167,9 @@ mod tests {
         assert_eq!(message(trustworthiness(&samples, &samples, 5)), half);
         assert!(message(trustworthiness(&samples, &samples, 0)).starts_with("neighbors is 0"));
         assert!(message(neighborhood_preservation(&samples, &samples, 10)).starts_with("neighbors is 10"));
-        assert_eq!(message(trustworthiness(&samples, &line(9), 2)), "rows of the embedding: expected 10, found 9");
+        assert_eq!(message(trustworthiness(&samples, line(9), 2)), "rows of the embedding: expected 10, found 9");
         assert_eq!(
-            message(neighborhood_preservation(&samples, &line(9), 2)),
+            message(neighborhood_preservation(&samples, line(9), 2)),
             "rows of the embedding: expected 10, found 9"
         );
         assert!(message(trustworthiness(&samples, &broken, 2)).starts_with("embedding[4, 1] is NaN"));

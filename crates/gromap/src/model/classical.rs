@@ -1,20 +1,20 @@
 //! One prototype for every sample: T = diag(h), and what is left is classical dimension reduction.
 //!
 //! The Gram families are eigenproblems of D_h^{1/2}·C_X·D_h^{1/2}, solved through products with the operator, never as an
-//! N×N matrix. Neighbour embeddings go down the same landscape as prototypes do; its pulls are as sparse as C_X, and its
-//! pushes run over all pairs. A sample does not meet itself, as in all implementations of these methods.
+//! N×N matrix. Neighbour embeddings minimise the same objective as prototypes do; its attraction is as sparse as C_X,
+//! and its repulsion runs over all pairs. The pair of a sample with itself does not count, as in all implementations of these methods.
 
 use crate::embedding::adam::Adam;
 use crate::embedding::objective::Objective;
-use crate::embedding::{Radial, closed_form};
+use crate::embedding::{MapKernel, Radial, closed_form};
 use crate::error::Result;
 use crate::loss::Loss;
-use crate::method::Kernel;
 use crate::numeric::Matrix;
 use crate::numeric::spectrum::leading_of_similarity;
-use crate::similarity::{Similarity, Sparse};
+use crate::similarity::{Contents, Similarity};
 
-/// First with pulls made stronger, which lets clusters pass through each other; then as they are.
+/// Early exaggeration, as in t-SNE: first with the attraction multiplied, which lets clusters pass through each other, then
+/// as it is.
 const EXAGGERATED: (f64, Adam) = (12.0, Adam { steps: 250, learning_rate: 1.0 });
 const PLAIN: Adam = Adam { steps: 750, learning_rate: 1.0 };
 /// Spread of the start, next to the width 1 of the kernels.
@@ -34,13 +34,12 @@ pub(crate) struct Places {
 /// Embeds every sample.
 pub(crate) fn embed(
     similarity: &dyn Similarity,
-    sparse: Option<&Sparse<'static, f32>>,
     weights: &[f64],
-    (kernel, loss): (Kernel, Loss),
+    (kernel, loss): (MapKernel, Loss),
     (dims, scale): (usize, f64),
 ) -> Result<Places> {
     match kernel {
-        Kernel::Gram => {
+        MapKernel::Gram => {
             let found = leading_of_similarity(similarity, Some(weights), dims.min(weights.len()))?;
             let vectors = found.vectors.transposed();
             let prototypes = closed_form::scaled(&found.values, &vectors, weights, dims);
@@ -48,14 +47,14 @@ pub(crate) fn embed(
             let value = -found.values.iter().map(|value| value.max(0.0).powi(2)).sum::<f64>();
             Ok(Places { prototypes, left_out: Vec::new(), eigenvalues: found.values, value })
         }
-        Kernel::Orthonormal => {
+        MapKernel::Orthonormal => {
             let found = leading_of_similarity(similarity, Some(weights), (dims + 1).min(weights.len()))?;
             let (prototypes, left_out) = closed_form::unit_frame(&found.vectors.transposed(), weights, dims);
             let value = found.values.iter().skip(1).map(|value| 1.0 - 2.0 * value).sum();
             Ok(Places { prototypes, left_out, eigenvalues: found.values, value })
         }
-        Kernel::Radial(radial) => {
-            let (value, prototypes) = neighbor_embedding(similarity, sparse, weights, (radial, loss), (dims, scale))?;
+        MapKernel::Radial(radial) => {
+            let (value, prototypes) = neighbor_embedding(similarity, weights, (radial, loss), (dims, scale))?;
             Ok(Places { prototypes, left_out: Vec::new(), eigenvalues: Vec::new(), value })
         }
     }
@@ -63,7 +62,6 @@ pub(crate) fn embed(
 
 fn neighbor_embedding(
     similarity: &dyn Similarity,
-    sparse: Option<&Sparse<'static, f32>>,
     weights: &[f64],
     (radial, loss): (Radial, Loss),
     (dims, scale): (usize, f64),
@@ -76,8 +74,8 @@ fn neighbor_embedding(
     let factor = START_SPREAD / length.sqrt().max(f64::MIN_POSITIVE);
     let start = Matrix::from_fn(size, dims, |i, c| factor * start[(i, c)]);
     let dense;
-    let objective = match sparse {
-        Some(sparse) if Objective::is_of_pair_sums(radial, loss) && sparse.is_symmetric() => {
+    let objective = match similarity.contents() {
+        Contents::Sparse(sparse) if Objective::is_of_pair_sums(radial, loss) && sparse.is_symmetric() => {
             Objective::of_samples(radial, loss, sparse, weights, scale)
         }
         _ => {

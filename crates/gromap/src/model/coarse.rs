@@ -9,15 +9,15 @@
 
 use rayon::prelude::*;
 
-use super::joint::{Descended, Embedding, Joint, Place};
+use super::joint::{Descended, Embedding, Iterate, Joint};
+use crate::embedding::MapKernel;
 use crate::embedding::objective::Objective;
 use crate::error::Result;
-use crate::method::Kernel;
 use crate::numeric::Matrix;
 use crate::numeric::kmeans::KMeans;
 use crate::observe::Stopping;
 use crate::plan::Plan;
-use crate::solve::{Settings, Solver};
+use crate::solve::Settings;
 use crate::start::{Ground, ROUNDS, similarity_of_groups};
 
 /// Starts from a map of the groups, at least and at most, and what their number times n² should not exceed.
@@ -29,19 +29,19 @@ const MOST_MAPPED: usize = 1500;
 const MOST_ROUNDS: usize = 10;
 
 /// Groups samples, and places prototypes for the best partition of the groups.
-pub(super) fn start(joint: &Joint<'_>, ground: &Ground<'_>, prototypes: usize, seed: u64) -> Result<Place> {
+pub(super) fn start(joint: &Joint<'_>, ground: &Ground<'_>, prototypes: usize, seed: u64) -> Result<Iterate> {
     let groups = ground.groups(prototypes, seed)?;
     let merge = || groups.merged(ground.loss, prototypes, seed);
     let plan = |labels: &[u32]| Plan::from_labels(groups.samples(labels), prototypes, ground.weights.clone());
     let count = groups.summary.weights.len();
     let is_mapped = prototypes < count && count <= MOST_MAPPED;
     let radial = match joint.kernel {
-        Kernel::Radial(radial) if is_mapped && Objective::is_of_pair_sums(radial, joint.loss) => radial,
+        MapKernel::Radial(radial) if is_mapped && Objective::is_of_pair_sums(radial, joint.loss) => radial,
         _ => return joint.start(plan(&merge()?)?, Embedding::Best(seed)),
     };
     let (similarity, weights) = similarity_of_groups(&groups.summary)?;
     let stopping = Stopping { max_rounds: MOST_ROUNDS, ..joint.settings.stopping };
-    let settings = Settings { solver: Solver::Vertex, stopping, seed };
+    let settings = Settings { stopping, seed, ..Settings::default() };
     let coarse =
         Joint { similarity: &similarity, settings, features: None, shares: (1.0, 0.0), refreshes: 0, ..*joint };
     let map = || coarse.neighbor_embedding(radial, &groups.summary, Embedding::Rough);
@@ -53,8 +53,8 @@ pub(super) fn start(joint: &Joint<'_>, ground: &Ground<'_>, prototypes: usize, s
         KMeans { clusters: prototypes, max_rounds: ROUNDS, seed }.labels(&map, &weights)
     };
     let descend = |labels: Vec<u32>| {
-        let place = coarse.start(Plan::from_labels(labels, prototypes, weights.clone())?, Embedding::Quick)?;
-        coarse.descend(place, &mut ())
+        let iterate = coarse.start(Plan::from_labels(labels, prototypes, weights.clone())?, Embedding::Quick)?;
+        coarse.descend(iterate, &mut ())
     };
     let turns = (FROM_MAP_TIMES_PAIRS / (prototypes * prototypes)).clamp(FROM_MAP.0, FROM_MAP.1);
     let turns = (0..=turns).into_par_iter().map(|turn| match turn {
@@ -62,9 +62,9 @@ pub(super) fn start(joint: &Joint<'_>, ground: &Ground<'_>, prototypes: usize, s
         turn => descend(from_map(turn)?),
     });
     let ends = turns.collect::<Result<Vec<_>>>()?;
-    let lower = |best: Descended, next: Descended| if next.place.loss < best.place.loss { next } else { best };
+    let lower = |best: Descended, next: Descended| if next.iterate.loss < best.iterate.loss { next } else { best };
     match ends.into_iter().reduce(lower) {
-        Some(end) => joint.start(plan(&end.place.plan.labels())?, Embedding::From(end.place.prototypes)),
+        Some(end) => joint.start(plan(&end.iterate.plan.labels())?, Embedding::From(end.iterate.prototypes)),
         None => joint.start(plan(&merged)?, Embedding::Best(seed)),
     }
 }
@@ -72,10 +72,10 @@ pub(super) fn start(joint: &Joint<'_>, ground: &Ground<'_>, prototypes: usize, s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embedding::Normalization;
+    use crate::embedding::{Normalization, Profile, Radial};
     use crate::loss::Loss;
-    use crate::method::Method;
     use crate::similarity::Sparse;
+    use crate::solve::Solver;
     use crate::weights::SampleWeights;
 
     /// A symmetric ring of 60 samples.
@@ -94,10 +94,10 @@ mod tests {
     }
 
     fn joint<'a>(similarity: &'a Sparse<'static, f64>, weights: &SampleWeights) -> Joint<'a> {
-        let kernel = Method::TSnekhorn.kernel(Normalization::Measure).unwrap();
+        let kernel = MapKernel::Radial(Radial { profile: Profile::Student, normalization: Normalization::Measure });
         let (scale, constant) = Joint::scale_of(kernel, Loss::Kl, similarity, weights).unwrap();
         let stopping = Stopping { max_rounds: 20, rel_tolerance: 1e-6, abs_tolerance: 0.0 };
-        let settings = Settings { solver: Solver::Vertex, stopping, seed: 0 };
+        let settings = Settings { stopping, ..Settings::default() };
         let (features, shares) = (None, (1.0, 0.0));
         Joint { similarity, kernel, loss: Loss::Kl, dims: 2, settings, features, scale, constant, shares, refreshes: 0 }
     }
@@ -132,10 +132,10 @@ mod tests {
             is_local: true,
             solver: Solver::Vertex,
         };
-        let found = joint.descend(start(&joint, &ground, 6, 0).unwrap(), &mut ()).unwrap().place.loss;
+        let found = joint.descend(start(&joint, &ground, 6, 0).unwrap(), &mut ()).unwrap().iterate.loss;
         let random = |seed| {
             let plan = Plan::random_labels(6, weights.clone(), seed).unwrap();
-            joint.descend(joint.start(plan, Embedding::Best(seed)).unwrap(), &mut ()).unwrap().place.loss
+            joint.descend(joint.start(plan, Embedding::Best(seed)).unwrap(), &mut ()).unwrap().iterate.loss
         };
         let mean = (0..5).map(random).sum::<f64>() / 5.0;
         assert!(found < mean, "{found}, from random starts {mean}");

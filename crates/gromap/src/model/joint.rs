@@ -18,32 +18,33 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use super::placement::RowStep;
+use crate::data::Samples;
 use crate::embedding::adam::Adam;
 use crate::embedding::objective::Objective;
-use crate::embedding::{Gram, Normalization, PrototypeKernel, Radial, closed_form};
+use crate::embedding::{MapKernel, Normalization, Radial, closed_form};
 use crate::error::Result;
-use crate::features::{FeatureCost, Samples};
 use crate::loss::Loss;
-use crate::method::Kernel;
 use crate::numeric::Matrix;
 use crate::observe::{Observer, Round, StopReason, Stopping, drive};
 use crate::plan::Plan;
 use crate::similarity::Similarity;
 use crate::solve::{Settings, Solver};
+use crate::transport::FeatureCost;
 use crate::transport::{PlanSummary, TransportProblem, TransportState};
 use crate::weights::SampleWeights;
 
-/// An embedding from afar is folded flat, then settles; one from near goes on.
-const FOLD: Adam = Adam { steps: 600, learning_rate: 1.0 };
-const SETTLE: Adam = Adam { steps: 600, learning_rate: 0.3 };
-const NEXT: Adam = Adam { steps: 150, learning_rate: 0.3 };
-/// Both in a third of the steps.
+/// Prototypes without places yet are optimised first in more dimensions than the map has, where they can pass each other,
+/// then on the map. Prototypes that have places go on from there.
+const IN_HIGHER_DIMS: Adam = Adam { steps: 600, learning_rate: 1.0 };
+const ON_THE_MAP: Adam = Adam { steps: 600, learning_rate: 0.3 };
+const CONTINUED: Adam = Adam { steps: 150, learning_rate: 0.3 };
+/// Both in a third of the steps, where only a rough map is wanted.
 const ROUGH: (Adam, Adam) = (Adam { steps: 200, learning_rate: 1.0 }, Adam { steps: 200, learning_rate: 0.3 });
-/// Dimensions in which an embedding from afar begins: prototypes that block each other's way in the plane pass there.
-const FOLDED_DIMS: usize = 8;
+/// The dimensions that the optimisation starts in.
+const START_DIMS: usize = 8;
 /// Spread of the starts, next to the width 1 of the kernels.
 const START_SPREAD: f64 = 0.1;
-/// With more prototypes than this an embedding from afar has one start instead of three, and happens only once.
+/// With more prototypes than this they are placed from scratch only once, from one start instead of three.
 const FEW_PROTOTYPES: usize = 500;
 /// Sweeps of vertex descent in a round, each against the kernel of the weights as they are then.
 const SWEEPS: usize = 2;
@@ -53,7 +54,7 @@ const PLAN_STEPS: usize = 50;
 /// What is fixed during a descent.
 pub(crate) struct Joint<'a> {
     pub(crate) similarity: &'a dyn Similarity,
-    pub(crate) kernel: Kernel,
+    pub(crate) kernel: MapKernel,
     pub(crate) loss: Loss,
     pub(crate) dims: usize,
     pub(crate) settings: Settings,
@@ -65,7 +66,7 @@ pub(crate) struct Joint<'a> {
     pub(crate) constant: Option<f64>,
     /// α and β.
     pub(crate) shares: (f64, f64),
-    /// How often prototypes are placed afresh when a descent stalls.
+    /// How often prototypes are placed from scratch when a descent stalls.
     pub(crate) refreshes: usize,
 }
 
@@ -82,9 +83,9 @@ pub(crate) enum Embedding {
     Best(u64),
 }
 
-/// Where a descent is.
+/// The current iterate of a descent: plan, prototypes, and what follows from them.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct Iterate {
     pub(crate) plan: Plan,
     /// Z, as the kernel takes it.
     pub(crate) prototypes: Matrix<'static>,
@@ -100,7 +101,7 @@ pub(crate) struct Place {
 
 /// A descent that ended.
 pub(crate) struct Descended {
-    pub(crate) place: Place,
+    pub(crate) iterate: Iterate,
     pub(crate) history: Vec<f64>,
     pub(crate) stop: StopReason,
 }
@@ -108,13 +109,13 @@ pub(crate) struct Descended {
 impl<'a> Joint<'a> {
     /// c and Σ f1(c·C_X)·h·h for a kernel.
     pub(crate) fn scale_of(
-        kernel: Kernel,
+        kernel: MapKernel,
         loss: Loss,
         similarity: &dyn Similarity,
         weights: &SampleWeights,
     ) -> Result<(f64, Option<f64>)> {
         let constant = similarity.constant(loss, weights);
-        let Kernel::Radial(Radial { normalization, .. }) = kernel else { return Ok((1.0, constant)) };
+        let MapKernel::Radial(Radial { normalization, .. }) = kernel else { return Ok((1.0, constant)) };
         let of_measure = total_mass(similarity, weights.clone())?;
         let scale = match normalization {
             Normalization::None => return Ok((1.0, constant)),
@@ -134,11 +135,11 @@ impl<'a> Joint<'a> {
     }
 
     /// Places prototypes for a starting plan.
-    pub(crate) fn start(&self, plan: Plan, embedding: Embedding) -> Result<Place> {
+    pub(crate) fn start(&self, plan: Plan, embedding: Embedding) -> Result<Iterate> {
         let products = crate::transport::Products::new(self.similarity, &plan);
         let summary = PlanSummary::new(&plan, &products);
         let n = plan.prototypes();
-        let mut place = Place {
+        let mut iterate = Iterate {
             plan,
             prototypes: Matrix::zeros(n, self.dims),
             left_out: Vec::new(),
@@ -147,34 +148,31 @@ impl<'a> Joint<'a> {
             features: None,
             loss: f64::INFINITY,
         };
-        self.embed(&mut place, embedding)?;
-        self.evaluate(&mut place)?;
-        Ok(place)
+        self.embed(&mut iterate, embedding)?;
+        self.evaluate(&mut iterate)?;
+        Ok(iterate)
     }
 
     /// What new samples need of a place.
-    pub(crate) fn row_step(&self, place: &Place) -> RowStep {
-        let problem = self.problem(&place.target, None, self.shares.0);
-        RowStep {
-            pull: problem.symmetric_attraction(),
-            pressure: problem.repulsion_gradient(&place.summary.weights),
-            features: place.features.clone().map(|features| (features, self.shares.1)),
-        }
+    pub(crate) fn row_step(&self, iterate: &Iterate) -> RowStep {
+        let problem = self.problem(&iterate.target, None, self.shares.0);
+        let features = iterate.features.clone().map(|features| (features, self.shares.1));
+        RowStep { features, ..RowStep::of(&problem, &iterate.summary.weights) }
     }
 
     /// The structural loss, weighted by 1, and the cost of the features, weighted by 1.
-    pub(crate) fn terms(&self, place: &Place) -> (f64, f64) {
-        let problem = self.problem(&place.target, None, 1.0);
-        let structure = problem.value(&place.summary, 0.0);
-        let features = self.features.zip(place.features.as_ref()).map_or(0.0, |(samples, features)| {
+    pub(crate) fn terms(&self, iterate: &Iterate) -> (f64, f64) {
+        let problem = self.problem(&iterate.target, None, 1.0);
+        let structure = problem.value(&iterate.summary, 0.0);
+        let features = self.features.zip(iterate.features.as_ref()).map_or(0.0, |(samples, features)| {
             let problem = problem.with_features(Some(FeatureCost::new(samples, features.view(), 1.0)));
-            crate::transport::linear_cost(&problem, &place.plan)
+            crate::transport::linear_cost(&problem, &iterate.plan)
         });
         (structure, features)
     }
 
     /// Descends from a place.
-    pub(crate) fn descend(&self, start: Place, observer: &mut dyn Observer) -> Result<Descended> {
+    pub(crate) fn descend(&self, start: Iterate, observer: &mut dyn Observer) -> Result<Descended> {
         let mut here = start;
         let mut state = TransportState::of(&self.problem(&here.target, None, self.shares.0), here.plan.clone());
         let mut failure = None;
@@ -195,19 +193,19 @@ impl<'a> Joint<'a> {
         });
         match failure {
             Some(error) => Err(error),
-            None => Ok(Descended { place: here, history, stop }),
+            None => Ok(Descended { iterate: here, history, stop }),
         }
     }
 
-    /// One round from `here`; `None` if nothing moved. Where it gains next to nothing, prototypes are placed afresh, if
-    /// that is still to be tried.
+    /// One round from `here`; `None` if nothing moved. Where it gains next to nothing, prototypes are placed from scratch,
+    /// if that is still to be tried.
     fn round(
         &self,
-        here: &Place,
+        here: &Iterate,
         state: &mut TransportState<'_>,
         seed: u64,
         refreshes: &mut usize,
-    ) -> Result<Option<Place>> {
+    ) -> Result<Option<Iterate>> {
         let mut next = here.clone();
         let moved = self.move_samples(&mut next, state, seed)?;
         self.embed(&mut next, Embedding::From(here.prototypes.clone()))?;
@@ -226,13 +224,13 @@ impl<'a> Joint<'a> {
     }
 
     /// Improves the plan against the prototypes.
-    fn move_samples(&self, place: &mut Place, state: &mut TransportState<'_>, seed: u64) -> Result<bool> {
+    fn move_samples(&self, iterate: &mut Iterate, state: &mut TransportState<'_>, seed: u64) -> Result<bool> {
         let mut step = Settings { seed, ..self.settings }.step();
         let turns = if self.settings.solver == Solver::Vertex { SWEEPS } else { 1 };
         let mut moved = false;
         for _ in 0..turns {
-            let target = self.target(&place.prototypes, &state.summary)?;
-            let problem = self.problem(&target, place.features.as_ref(), self.shares.0);
+            let target = self.target(&iterate.prototypes, &state.summary)?;
+            let problem = self.problem(&target, iterate.features.as_ref(), self.shares.0);
             state.enter(&problem);
             if self.settings.solver == Solver::Vertex {
                 moved |= step.step(&problem, state);
@@ -246,23 +244,23 @@ impl<'a> Joint<'a> {
             }
             drop(problem);
             if let Some(samples) = self.features {
-                place.features = Some(samples.means(&state.plan));
+                iterate.features = Some(samples.means(&state.plan));
             }
         }
-        place.plan = state.plan.clone();
-        place.summary = state.summary.clone();
+        iterate.plan = state.plan.clone();
+        iterate.summary = state.summary.clone();
         Ok(moved)
     }
 
     /// Improves the prototypes against the plan.
-    fn embed(&self, place: &mut Place, embedding: Embedding) -> Result<()> {
+    fn embed(&self, iterate: &mut Iterate, embedding: Embedding) -> Result<()> {
         match self.kernel {
-            Kernel::Gram => place.prototypes = closed_form::gram(&place.summary, self.dims)?,
-            Kernel::Orthonormal => {
-                (place.prototypes, place.left_out) = closed_form::frame(&place.summary, self.dims)?;
+            MapKernel::Gram => iterate.prototypes = closed_form::gram(&iterate.summary, self.dims)?,
+            MapKernel::Orthonormal => {
+                (iterate.prototypes, iterate.left_out) = closed_form::frame(&iterate.summary, self.dims)?;
             }
-            Kernel::Radial(radial) => {
-                place.prototypes = self.neighbor_embedding(radial, &place.summary, embedding)?;
+            MapKernel::Radial(radial) => {
+                iterate.prototypes = self.neighbor_embedding(radial, &iterate.summary, embedding)?;
             }
         }
         Ok(())
@@ -277,11 +275,11 @@ impl<'a> Joint<'a> {
     ) -> Result<Matrix<'static>> {
         let mass = scaled(&summary.mass, self.scale);
         let objective = Objective::new(radial, self.loss, &mass, &summary.weights);
-        let (deep, half) = (FOLDED_DIMS.max(self.dims), (FOLDED_DIMS / 2).max(self.dims));
+        let (deep, half) = (START_DIMS.max(self.dims), (START_DIMS / 2).max(self.dims));
         let frame = |dims: usize| Ok(scaled(&closed_form::frame(summary, dims)?.0, START_SPREAD));
-        let (fold, settle) = if matches!(embedding, Embedding::Rough) { ROUGH } else { (FOLD, SETTLE) };
+        let (first, then) = if matches!(embedding, Embedding::Rough) { ROUGH } else { (IN_HIGHER_DIMS, ON_THE_MAP) };
         let starts = match embedding {
-            Embedding::From(prototypes) => return Ok(NEXT.descend(&objective, prototypes)?.1),
+            Embedding::From(prototypes) => return Ok(CONTINUED.descend(&objective, prototypes)?.1),
             Embedding::Rough => vec![frame(half)?],
             Embedding::Best(seed) if summary.weights.len() <= FEW_PROTOTYPES => {
                 let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -291,8 +289,8 @@ impl<'a> Joint<'a> {
             Embedding::Quick | Embedding::Best(_) => vec![frame(deep)?],
         };
         let ends = starts.into_par_iter().map(|start| {
-            let flat = fold.descend_from_higher_dims(&objective, start, self.dims)?;
-            settle.descend(&objective, flat)
+            let start = first.descend_from_higher_dims(&objective, start, self.dims)?;
+            then.descend(&objective, start)
         });
         let ends = ends.collect::<Result<Vec<_>>>()?;
         let lower = |best: (f64, _), next: (f64, _)| if next.0 < best.0 { next } else { best };
@@ -303,11 +301,7 @@ impl<'a> Joint<'a> {
     /// its samples are to each other, the best there is; the places of prototypes say nothing of it.
     fn target(&self, prototypes: &Matrix<'_>, summary: &PlanSummary) -> Result<Matrix<'static>> {
         let q = &summary.weights;
-        let mut target = match self.kernel {
-            // A frame comes orthonormal from its closed form, and stays as it is while samples move.
-            Kernel::Orthonormal => Gram.eval(prototypes, q)?,
-            kernel => kernel.eval(prototypes, q)?,
-        };
+        let mut target = self.kernel.eval(prototypes, q)?;
         if self.loss == Loss::BinaryCrossEntropy {
             for k in 0..q.len() {
                 let pairs = q[k] * q[k];
@@ -335,11 +329,11 @@ impl<'a> Joint<'a> {
     }
 
     /// Brings target, features and loss up to date with plan and prototypes.
-    pub(crate) fn evaluate(&self, place: &mut Place) -> Result<()> {
-        place.target = self.target(&place.prototypes, &place.summary)?;
-        place.features = self.features.map(|samples| samples.means(&place.plan));
-        let problem = self.problem(&place.target, place.features.as_ref(), self.shares.0);
-        place.loss = problem.value(&place.summary, crate::transport::linear_cost(&problem, &place.plan));
+    pub(crate) fn evaluate(&self, iterate: &mut Iterate) -> Result<()> {
+        iterate.target = self.target(&iterate.prototypes, &iterate.summary)?;
+        iterate.features = self.features.map(|samples| samples.means(&iterate.plan));
+        let problem = self.problem(&iterate.target, iterate.features.as_ref(), self.shares.0);
+        iterate.loss = problem.value(&iterate.summary, crate::transport::linear_cost(&problem, &iterate.plan));
         Ok(())
     }
 }

@@ -7,16 +7,15 @@
 
 use faer::Mat;
 
-use super::fitting::Given;
-use super::placement::{Rows, Side};
-use super::{GromovDr, Model};
+use super::options::{GromovDr, Parameters};
+use super::{Model, prepared};
+use crate::affinity::{Multiplier, Training};
+use crate::data::{Data, Run};
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
-use crate::numeric::Scalar;
-use crate::observe::{Observer, StopReason};
+use crate::observe::StopReason;
 use crate::plan::Plan;
 use crate::start::Start;
-use crate::weights::SampleWeights;
 
 /// How a level of a path starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -41,7 +40,8 @@ impl GromovDr {
     /// Fits several numbers of prototypes on one similarity.
     ///
     /// ```
-    /// use gromap::{GromovDr, Level, Matrix};
+    /// use gromap::options::Level;
+    /// use gromap::{GromovDr, Matrix};
     /// let samples = Matrix::from_fn(60, 2, |i, j| ((i * (j + 3)) % 17) as f64 + 40.0 * (i % 3) as f64);
     /// let path = GromovDr::builder().perplexity(5.0).path(&samples, &[3, 6], Level::Fresh)?;
     /// assert_eq!(path.models[1].prototypes.rows(), 6);
@@ -49,52 +49,43 @@ impl GromovDr {
     /// assert!((mass - 1.0).abs() < 1e-12);
     /// # Ok::<(), gromap::Error>(())
     /// ```
-    pub fn path<S: Scalar>(&self, samples: &Matrix<'_, S>, sizes: &[usize], level: Level) -> Result<Path> {
-        self.path_observed(samples, sizes, level, None, &mut ())
+    pub fn path<'d>(&self, data: impl Into<Data<'d>>, sizes: &[usize], level: Level) -> Result<Path> {
+        self.path_with(&data.into(), sizes, level, Run::default())
     }
 
-    /// The same with weighted samples, telling an observer of every stage and round; one that asks to stop gets the levels
-    /// that were reached.
-    pub fn path_observed<S: Scalar>(
-        &self,
-        samples: &Matrix<'_, S>,
-        sizes: &[usize],
-        level: Level,
-        weights: Option<&SampleWeights>,
-        observer: &mut dyn Observer,
-    ) -> Result<Path> {
+    /// The same with weighted samples, or telling an observer of every stage and round; one that asks to stop gets the
+    /// levels that were reached.
+    pub fn path_with(&self, data: &Data<'_>, sizes: &[usize], level: Level, run: Run<'_>) -> Result<Path> {
         if sizes.is_empty() || sizes.windows(2).any(|pair| pair[0] >= pair[1]) {
             let first = sizes.first().copied().unwrap_or(0) as f64;
             return Err(Error::parameter("number of prototypes of a path", first, "ascending, at least one"));
         }
-        let weights = self.checked_weights(samples.rows(), weights)?;
-        let prepared = self.prepare(samples, observer)?;
-        let scaled = prepared.features(samples, self.alpha)?;
-        let features = scaled.as_ref().map(|scaled| S::samples(scaled.view()));
-        let given = Given::of(&prepared, features, weights);
-        let mut path = Path { models: Vec::new(), lineage: Vec::new() };
-        for &size in sizes {
-            let start = match (level, path.models.last()) {
-                (Level::Warm, Some(before)) => {
-                    let (labels, found) = (before.plan.labels(), before.weights.len());
-                    Start::Plan(self.ground(&given).split(&labels, found, size, self.settings.seed)?)
+        self.check()?;
+        prepared::run(&self.common, data, self.alpha < 1.0, run, |prepared, observer| {
+            let mut path = Path { models: Vec::new(), lineage: Vec::new() };
+            for &size in sizes {
+                let start = match (level, path.models.last()) {
+                    (Level::Warm, Some(before)) => {
+                        let (labels, found) = (before.plan.labels(), before.weights.len());
+                        let ground = prepared.ground(&self.common, self.common.loss());
+                        Start::Plan(ground.split(&labels, found, size, self.common.settings.seed)?)
+                    }
+                    _ => self.common.init.clone(),
+                };
+                let found = self.solve(prepared, Some(size), &start, observer)?;
+                let mut model = prepared.model(Parameters::Map(self.clone().prototypes(size)), found)?;
+                if let Some(before) = path.models.last() {
+                    align(&mut model, before);
+                    path.lineage.push(lineage(&before.plan, &model.plan));
                 }
-                _ => self.start.clone(),
-            };
-            let found = self.solve(&given, Some(size), &start, observer)?;
-            let of_level = Self { prototypes: Some(size), ..self.clone() };
-            let mut model = of_level.model_of_samples(found, samples, &prepared)?;
-            if let Some(before) = path.models.last() {
-                align(&mut model, before);
-                path.lineage.push(lineage(&before.plan, &model.plan));
+                let interrupted = model.outcome.stop == StopReason::Interrupted;
+                path.models.push(model);
+                if interrupted {
+                    break;
+                }
             }
-            let interrupted = model.stop == StopReason::Interrupted;
-            path.models.push(model);
-            if interrupted {
-                break;
-            }
-        }
-        Ok(path)
+            Ok(path)
+        })
     }
 }
 
@@ -138,22 +129,22 @@ fn align(model: &mut Model, before: &Model) {
     // a row of C_X can be turned but not shifted.
     let zero = vec![0.0; dims];
     let placement = &mut model.placement;
-    let (from, to) = match (&placement.step, &placement.rows) {
-        (None, Rows::Factor { .. } | Rows::Kernel { .. }) => (&zero, &zero),
+    let (from, to) = match (&placement.step, &placement.training) {
+        (None, Training::Product { .. } | Training::Kernel { .. }) => (&zero, &zero),
         _ => (&here, &there),
     };
     model.prototypes = turned(&model.prototypes, from, to);
     if placement.step.is_none() {
-        if let Side::Places(places) = &placement.side {
-            placement.side = Side::Places(turned(places, from, to));
+        if let Multiplier::Places(places) = &placement.multiplier {
+            placement.multiplier = Multiplier::Places(turned(places, from, to));
         }
-        match &mut placement.rows {
-            Rows::Factor { sketch, .. } => *sketch = turned(sketch, from, to),
-            Rows::Kernel { means: (columns, _), .. } => {
+        match &mut placement.training {
+            Training::Product { sketch, .. } => *sketch = turned(sketch, from, to),
+            Training::Kernel { means: (columns, _), .. } => {
                 let row = Matrix::from_fn(1, dims, |_, c| columns[c]);
                 *columns = turned(&row, from, to).row(0).to_vec();
             }
-            Rows::Neighbors { .. } | Rows::Unknown => {}
+            Training::Neighbors { .. } | Training::Unknown => {}
         }
     }
 }

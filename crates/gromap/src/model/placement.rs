@@ -8,279 +8,142 @@
 //! ```
 //!
 //! and the sample goes to the prototype of the lowest G. Where every sample is a prototype, r = c·Z/λ are the coordinates
-//! themselves (the Nyström formula), or the mean place of the neighbours. Each new sample is
-//! placed by itself.
-//!
-//! Methods of neighbours remember their training samples. One that comes again, to the bit, is where the fit put it.
+//! themselves (the Nyström formula), or the mean place of the neighbours. Each new sample is placed by itself.
 
 use rayon::prelude::*;
 
-use super::preparation::Preparation;
-use crate::affinity::{KernelFunction, calibrated_row, membership_row};
+use super::Model;
+use crate::affinity::{Known, Multiplier, Training};
+use crate::data::{Data, Samples};
 use crate::error::{Error, Result};
-use crate::features::FeatureCost;
-use crate::neighbors::{Exact, Metric};
 use crate::numeric::Matrix;
-use crate::numeric::Scalar;
-use crate::plan::Plan;
-
-/// How a row of similarities to the training samples becomes a row of products.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Rows {
-    /// Nothing is known of new samples: the similarity was given.
-    Unknown,
-    /// c = (x − mean)·Aᵀ: r = (x − mean)·sketch, p numbers to as many as the sketch has columns.
-    Factor {
-        /// Mean of the training samples.
-        mean: Vec<f64>,
-        /// Aᵀ·T, p×n.
-        sketch: Matrix<'static>,
-    },
-    /// A centred kernel with the training samples.
-    Kernel {
-        /// The kernel.
-        function: KernelFunction,
-        /// The training samples.
-        samples: Matrix<'static, f32>,
-        /// Means of the training kernel by column, times T, and its overall mean.
-        means: (Vec<f64>, f64),
-    },
-    /// Weights on the nearest training samples.
-    Neighbors {
-        /// The training samples.
-        samples: Matrix<'static, f32>,
-        /// How many neighbours.
-        neighbors: usize,
-        /// What they weigh.
-        weighing: Weighing,
-    },
-}
-
-/// What the neighbours of a new sample weigh.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Weighing {
-    /// Rows of these perplexities, averaged, times a factor.
-    Entropic(Vec<f64>, f64),
-    /// UMAP's membership.
-    Fuzzy,
-    /// Equal weights over this degree.
-    Graph(f64),
-}
-
-/// What is multiplied by the rows.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Side {
-    /// The plan T.
-    Plan(Plan),
-    /// N×d: the places z_j of the samples, or h_j·z_j/λ where that times a row of C_X is a place.
-    Places(Matrix<'static>),
-}
-
-impl Side {
-    /// Columns of T or of the places.
-    pub(crate) fn width(&self) -> usize {
-        match self {
-            Self::Plan(plan) => plan.prototypes(),
-            Self::Places(places) => places.columns(),
-        }
-    }
-
-    /// Adds weight·(row j) to a row of products.
-    pub(crate) fn add(&self, out: &mut [f64], j: usize, weight: f64) {
-        match self {
-            Self::Plan(plan) => plan.row(j).iter().for_each(|(k, mass)| out[k] += weight * mass),
-            Self::Places(places) => out.iter_mut().zip(places.row(j)).for_each(|(o, z)| *o += weight * z),
-        }
-    }
-}
+use crate::transport::{FeatureCost, TransportProblem};
 
 /// What becomes of a row of products.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RowStep {
-    /// α·c·(g + gᵀ), by rows l.
-    pub(crate) pull: Matrix<'static>,
-    /// α·y.
-    pub(crate) pressure: Vec<f64>,
+    /// α·c·(g + gᵀ), by rows l: what a product with prototype l adds to the attraction of every prototype.
+    pub(crate) attraction: Matrix<'static>,
+    /// α·y: what every prototype costs whatever the sample.
+    pub(crate) repulsion: Vec<f64>,
     /// Prototype features and β, where they count.
     pub(crate) features: Option<(Matrix<'static>, f64)>,
 }
 
 impl RowStep {
+    /// The step of a problem whose prototypes have these weights.
+    pub(crate) fn of(problem: &TransportProblem<'_>, weights: &[f64]) -> Self {
+        Self {
+            attraction: problem.symmetric_attraction(),
+            repulsion: problem.repulsion_gradient(weights),
+            features: None,
+        }
+    }
+
     /// The prototype with most of the products.
     pub(crate) fn vote(prototypes: usize) -> Self {
         let identity = Matrix::from_fn(prototypes, prototypes, |k, l| if k == l { 1.0 } else { 0.0 });
-        Self { pull: identity, pressure: vec![0.0; prototypes], features: None }
+        Self { attraction: identity, repulsion: vec![0.0; prototypes], features: None }
     }
-}
-
-/// What is known of a new sample.
-enum Known {
-    /// Its row of products.
-    Products(Vec<f64>),
-    /// It is this training sample.
-    Seen(usize),
 }
 
 /// All that new samples need.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Placement {
-    pub(crate) rows: Rows,
-    pub(crate) side: Side,
+    pub(crate) training: Training,
+    pub(crate) multiplier: Multiplier,
     /// `None` where every sample is a prototype.
     pub(crate) step: Option<RowStep>,
 }
 
-impl Placement {
-    /// Labels of new samples.
-    pub(crate) fn predict<S: Scalar>(&self, samples: &Matrix<'_, S>, preparation: &Preparation) -> Result<Vec<u32>> {
-        let (Some(step), Side::Plan(plan)) = (&self.step, &self.side) else {
-            return Err(Error::Unsupported(
-                "every sample is a prototype of this model: new samples have places (transform), not labels".into(),
-            ));
+/// Where new samples go.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// The prototype of every new sample; `None` where every training sample is a prototype of its own.
+    pub labels: Option<Vec<u32>>,
+    /// The place of every new sample, N×d: that of its prototype, or its own. Clusters have no places: d is 0.
+    pub places: Matrix<'static>,
+}
+
+impl Model {
+    /// Labels and places of new samples. Each is placed by itself: the others do not matter.
+    ///
+    /// ```
+    /// use gromap::{GromovDr, Matrix, Method};
+    /// let samples = Matrix::from_fn(30, 2, |i, j| ((i * (j + 3)) % 11) as f64);
+    /// let placed = GromovDr::builder().method(Method::Pca).prototypes(4).fit(&samples)?.place(&samples)?;
+    /// assert_eq!((placed.labels.map(|labels| labels.len()), placed.places.rows()), (Some(30), 30));
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn place<'d>(&self, data: impl Into<Data<'d>>) -> Result<Placed> {
+        let Data::Samples(samples) = data.into() else {
+            return Err(Error::Unsupported("new samples are placed by their features, not by pairs".into()));
         };
-        let n = step.pressure.len();
-        let scaled = step.features.as_ref().map(|_| preparation.scaled(samples)).transpose()?;
-        let scaled = scaled.as_ref().map(|scaled| S::samples(scaled.view()));
+        self.place_samples(&samples)
+    }
+
+    /// The prototype of every new sample; an error where every training sample is one.
+    pub fn predict<'d>(&self, data: impl Into<Data<'d>>) -> Result<Vec<u32>> {
+        self.place(data)?.labels.ok_or_else(|| {
+            let message = "every sample is a prototype of this model: new samples have places (transform), not labels";
+            Error::Unsupported(message.into())
+        })
+    }
+
+    fn place_samples(&self, samples: &Samples<'_>) -> Result<Placed> {
+        if let Some(expected) = self.preparation.features {
+            Error::check_len("number of features", expected, samples.columns())?;
+        }
+        samples.check_finite("samples")?;
+        let prepared = self.preparation.apply(samples)?;
+        let Placement { training, multiplier, step } = &self.placement;
+        let rows = self.parameters.spec().recipe.new_samples().rows(training, multiplier, &prepared)?;
+        let Some(step) = step else {
+            let places = rows.into_iter().flat_map(|known| multiplier.place(known)).collect::<Vec<_>>();
+            return Ok(Placed { labels: None, places: Matrix::new(places, samples.len(), multiplier.width())? });
+        };
+        let scaled = step.features.as_ref().map(|_| self.preparation.scaled(samples)).transpose()?;
         let cost = step.features.as_ref().zip(scaled.as_ref());
         let cost = cost.map(|((features, share), samples)| FeatureCost::new(samples, features.view(), *share));
-        let (rows, labels) = (self.known(samples, preparation)?, plan.labels());
-        let label = |i: usize| {
-            let products = match &rows[i] {
-                Known::Seen(j) => return labels[*j],
-                Known::Products(products) => products,
-            };
-            let mut gradient = step.pressure.clone();
-            if let Some(cost) = &cost {
-                let mut linear = vec![0.0; n];
-                cost.rows(i..i + 1, &mut linear);
-                gradient.iter_mut().zip(&linear).for_each(|(g, c)| *g += c);
-            }
-            for (l, r) in products.iter().enumerate().filter(|(_, r)| **r != 0.0) {
-                gradient.iter_mut().zip(step.pull.row(l)).for_each(|(g, pull)| *g -= r * pull);
-            }
-            let better = |best: (u32, f64), (k, &g): (usize, &f64)| if g < best.1 { (k as u32, g) } else { best };
-            gradient.iter().enumerate().fold((0, f64::INFINITY), better).0
+        let training = self.plan.labels();
+        let label = |(i, known): (usize, &Known)| match known {
+            Known::Seen(j) => training[*j],
+            Known::Products(products) => step.label(products, cost.as_ref(), i),
         };
-        Ok((0..samples.rows()).into_par_iter().map(label).collect())
+        let labels: Vec<u32> = rows.par_iter().enumerate().map(label).collect();
+        let dims = self.prototypes.columns();
+        let places = Matrix::from_fn(labels.len(), dims, |i, c| self.prototypes[(labels[i] as usize, c)]);
+        Ok(Placed { labels: Some(labels), places })
     }
+}
 
-    /// Coordinates of new samples where every training sample is a prototype.
-    pub(crate) fn places<S: Scalar>(
-        &self,
-        samples: &Matrix<'_, S>,
-        preparation: &Preparation,
-    ) -> Result<Matrix<'static>> {
-        let rows = self.known(samples, preparation)?.into_iter().map(|known| match known {
+impl RowStep {
+    /// The prototype of the lowest gradient for sample i.
+    fn label(&self, products: &[f64], cost: Option<&FeatureCost<'_>>, i: usize) -> u32 {
+        let mut gradient = self.repulsion.clone();
+        if let Some(cost) = cost {
+            let mut linear = vec![0.0; gradient.len()];
+            cost.rows(i..i + 1, &mut linear);
+            gradient.iter_mut().zip(&linear).for_each(|(g, c)| *g += c);
+        }
+        for (l, r) in products.iter().enumerate().filter(|(_, r)| **r != 0.0) {
+            gradient.iter_mut().zip(self.attraction.row(l)).for_each(|(g, attraction)| *g -= r * attraction);
+        }
+        let better = |best: (u32, f64), (k, &g): (usize, &f64)| if g < best.1 { (k as u32, g) } else { best };
+        gradient.iter().enumerate().fold((0, f64::INFINITY), better).0
+    }
+}
+
+impl Multiplier {
+    /// The place of a sample where every training sample is a prototype.
+    fn place(&self, known: Known) -> Vec<f64> {
+        match known {
             Known::Products(products) => products,
             Known::Seen(j) => {
-                let mut place = vec![0.0; self.side.width()];
-                self.side.add(&mut place, j, 1.0);
+                let mut place = vec![0.0; self.width()];
+                self.add(&mut place, j, 1.0);
                 place
             }
-        });
-        Matrix::new(rows.flatten().collect::<Vec<_>>(), samples.rows(), self.side.width())
-    }
-
-    /// What is known of every new sample.
-    fn known<S: Scalar>(&self, samples: &Matrix<'_, S>, preparation: &Preparation) -> Result<Vec<Known>> {
-        let prepared = preparation.apply(samples)?;
-        match &self.rows {
-            Rows::Unknown => Err(Error::Unsupported(
-                "new samples cannot be placed: this model was fitted to a similarity, not to samples".into(),
-            )),
-            Rows::Factor { mean, sketch } => Ok(by_factor(&prepared, mean, sketch)),
-            Rows::Kernel { function, samples, means } => self.by_kernel(&prepared, *function, samples, means),
-            Rows::Neighbors { samples, neighbors, weighing } => {
-                self.by_neighbors(&prepared.single(), samples, *neighbors, weighing)
-            }
         }
     }
-
-    fn by_kernel<S: Scalar>(
-        &self,
-        new: &Matrix<'_, S>,
-        function: KernelFunction,
-        training: &Matrix<'static, f32>,
-        (columns, overall): &(Vec<f64>, f64),
-    ) -> Result<Vec<Known>> {
-        let width = self.side.width();
-        let mut total = vec![0.0; width];
-        (0..training.rows()).for_each(|j| self.side.add(&mut total, j, 1.0));
-        let training = Matrix::from_fn(training.rows(), training.columns(), |i, j| f64::from(training[(i, j)]));
-        let of_sample = |i: usize| {
-            // One row at a time: a product of several rounds differently.
-            let sample = Matrix::from_fn(1, new.columns(), |_, j| new[(i, j)].to_f64());
-            let row = function.across(&sample, &training)?;
-            let mean = row.values().iter().sum::<f64>() / row.columns() as f64;
-            let mut out = vec![0.0; width];
-            row.values().iter().enumerate().for_each(|(j, &value)| self.side.add(&mut out, j, value));
-            let centre = total.iter().zip(columns);
-            out.iter_mut().zip(centre).for_each(|(o, (t, c))| *o += (overall - mean) * t - c);
-            Ok(Known::Products(out))
-        };
-        (0..new.rows()).into_par_iter().map(of_sample).collect()
-    }
-
-    fn by_neighbors(
-        &self,
-        new: &Matrix<'_, f32>,
-        training: &Matrix<'static, f32>,
-        neighbors: usize,
-        weighing: &Weighing,
-    ) -> Result<Vec<Known>> {
-        let metric = match weighing {
-            Weighing::Entropic(..) => Metric::SquaredEuclidean,
-            Weighing::Fuzzy | Weighing::Graph(_) => Metric::Euclidean,
-        };
-        let found = Exact.cross(training, new, neighbors, metric)?;
-        let width = self.side.width();
-        (0..new.rows())
-            .into_par_iter()
-            .map(|i| {
-                let (nearest, distances) = found.row(i);
-                if let Some(&seen) = nearest.iter().find(|&&j| training.row(j as usize) == new.row(i)) {
-                    return Ok(Known::Seen(seen as usize));
-                }
-                let weights = weighing.weights(distances)?;
-                let mut out = vec![0.0; width];
-                nearest.iter().zip(&weights).for_each(|(&j, &weight)| self.side.add(&mut out, j as usize, weight));
-                if matches!(self.side, Side::Places(_)) {
-                    let whole: f64 = weights.iter().sum();
-                    out.iter_mut().for_each(|o| *o /= whole);
-                }
-                Ok(Known::Products(out))
-            })
-            .collect()
-    }
-}
-
-impl Weighing {
-    fn weights(&self, distances: &[f32]) -> Result<Vec<f64>> {
-        match self {
-            Self::Entropic(perplexities, factor) => {
-                let share = factor / perplexities.len() as f64;
-                let mut weights = vec![0.0; distances.len()];
-                for &perplexity in perplexities {
-                    let row = calibrated_row(distances, perplexity)?;
-                    weights.iter_mut().zip(row).for_each(|(weight, p)| *weight += share * p);
-                }
-                Ok(weights)
-            }
-            Self::Fuzzy => Ok(membership_row(distances)),
-            Self::Graph(degree) => Ok(vec![1.0 / degree; distances.len()]),
-        }
-    }
-}
-
-/// (x − mean)·sketch.
-fn by_factor<S: Scalar>(new: &Matrix<'_, S>, mean: &[f64], sketch: &Matrix<'_>) -> Vec<Known> {
-    let of_sample = |i: usize| {
-        let mut out = vec![0.0; sketch.columns()];
-        for ((x, mean), row) in new.row(i).iter().zip(mean).zip(sketch.values().chunks_exact(sketch.columns())) {
-            let centred = x.to_f64() - mean;
-            out.iter_mut().zip(row).for_each(|(o, s)| *o += centred * s);
-        }
-        Known::Products(out)
-    };
-    (0..new.rows()).into_par_iter().map(of_sample).collect()
 }

@@ -1,9 +1,7 @@
 //! What is done to samples before the similarity: scaling of the features, projection to fewer.
 
+use crate::data::{Samples, either};
 use crate::error::Result;
-use crate::method::Method;
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
 use crate::preprocessing::{Pca, Scaler};
 
 /// Scaling of the features.
@@ -33,10 +31,14 @@ pub enum Projection {
 const AUTO_COMPONENTS: usize = 50;
 
 impl Projection {
-    /// The components that [`Auto`](Self::Auto) keeps of so many features, if it projects at all.
-    pub(crate) fn automatic(method: Method, samples: usize, features: usize) -> Option<usize> {
-        let many = method.uses_neighbors() && features > AUTO_COMPONENTS;
-        (many && samples > AUTO_COMPONENTS).then_some(AUTO_COMPONENTS)
+    /// The components that so many samples of so many features are projected to, if they are.
+    pub(crate) fn components(self, seeks_neighbors: bool, samples: usize, features: usize) -> Option<usize> {
+        let many = seeks_neighbors && features > AUTO_COMPONENTS && samples > AUTO_COMPONENTS;
+        match self {
+            Self::None => None,
+            Self::To(components) => Some(components),
+            Self::Auto => many.then_some(AUTO_COMPONENTS),
+        }
     }
 }
 
@@ -49,44 +51,35 @@ pub(crate) struct Preparation {
 }
 
 impl Preparation {
-    /// Fits to samples.
-    pub(crate) fn fit<S: Scalar>(
-        samples: &Matrix<'_, S>,
-        method: Method,
-        scaling: Scaling,
-        projection: Projection,
-    ) -> Result<Self> {
-        let scaler = match scaling {
+    /// Fits to samples; `components` says how many are kept, if samples are projected.
+    pub(crate) fn fit(samples: &Samples<'_>, scale: Scaling, components: Option<usize>) -> Result<Self> {
+        let scaler = match scale {
             Scaling::None => None,
-            Scaling::Standard => Some(Scaler::standard(samples)?),
-            Scaling::MinMax => Some(Scaler::min_max(samples)?),
+            Scaling::Standard => Some(either!(samples, |samples| Scaler::standard(samples))?),
+            Scaling::MinMax => Some(either!(samples, |samples| Scaler::min_max(samples))?),
         };
         let mut preparation = Self { features: Some(samples.columns()), scaler, pca: None };
-        let components = match projection {
-            Projection::None => None,
-            Projection::To(components) => Some(components),
-            Projection::Auto => Projection::automatic(method, samples.rows(), samples.columns()),
-        };
         if let Some(components) = components {
-            preparation.pca = Some(Pca::fit(&preparation.scaled(samples)?, components, 0)?);
+            let scaled = preparation.scaled(samples)?;
+            preparation.pca = Some(either!(&scaled, |scaled| Pca::fit(scaled, components, 0))?);
         }
         Ok(preparation)
     }
 
     /// Samples with features to scale.
-    pub(crate) fn scaled<'m, S: Scalar>(&self, samples: &'m Matrix<'_, S>) -> Result<Matrix<'m, S>> {
+    pub(crate) fn scaled<'m>(&self, samples: &'m Samples<'_>) -> Result<Samples<'m>> {
         match &self.scaler {
             None => Ok(samples.view()),
-            Some(scaler) => scaler.transform(samples),
+            Some(scaler) => either!(samples, |samples| scaler.transform(samples).map(Into::into)),
         }
     }
 
     /// Scaled and projected samples.
-    pub(crate) fn apply<'m, S: Scalar>(&self, samples: &'m Matrix<'_, S>) -> Result<Matrix<'m, S>> {
+    pub(crate) fn apply<'m>(&self, samples: &'m Samples<'_>) -> Result<Samples<'m>> {
         let scaled = self.scaled(samples)?;
         match &self.pca {
             None => Ok(scaled),
-            Some(pca) => pca.transform(&scaled),
+            Some(pca) => either!(&scaled, |scaled| pca.transform(scaled).map(Into::into)),
         }
     }
 }

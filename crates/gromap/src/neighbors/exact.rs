@@ -42,7 +42,8 @@ impl Exact {
     /// new samples on a map. Each row depends on its own query alone. N·M·p multiplications.
     ///
     /// ```
-    /// use gromap::{Exact, Matrix, Metric};
+    /// use gromap::Matrix;
+    /// use gromap::neighbors::{Exact, Metric};
     /// let training = Matrix::new(vec![0.0f32, 1.0, 3.0], 3, 1)?;
     /// let new = Matrix::new(vec![2.5f32], 1, 1)?;
     /// let neighbors = Exact.cross(&training, &new, 2, Metric::Euclidean)?;

@@ -47,7 +47,8 @@ pub trait NeighborSearch: Sync {
 /// not its own neighbour. Takes 8·N·k bytes.
 ///
 /// ```
-/// use gromap::{Exact, Matrix, Metric, NeighborSearch};
+/// use gromap::Matrix;
+/// use gromap::neighbors::{Exact, Metric, NeighborSearch};
 /// let samples = Matrix::new(vec![0.0f32, 1.0, 3.0, 7.0], 4, 1)?;
 /// let neighbors = Exact.search(&samples, 2, Metric::SquaredEuclidean)?;
 /// assert_eq!(neighbors.row(0), (&[1, 2][..], &[1.0, 9.0][..]));
@@ -90,7 +91,8 @@ impl Neighbors {
     /// Costs one pass over the matrix.
     ///
     /// ```
-    /// use gromap::{Matrix, Neighbors};
+    /// use gromap::Matrix;
+    /// use gromap::neighbors::Neighbors;
     /// let distances = Matrix::new(vec![0.0, 2.0, 1.0, 2.0, 0.0, 5.0, 1.0, 5.0, 0.0], 3, 3)?;
     /// assert_eq!(Neighbors::from_distances(&distances, 1)?.row(1).0, &[0]);
     /// # Ok::<(), gromap::Error>(())
@@ -134,6 +136,12 @@ impl Neighbors {
             indices: rows().flat_map(|row| row.0[..k].iter().copied()).collect(),
             distances: rows().flat_map(|row| row.1[..k].iter().copied()).collect(),
         }
+    }
+
+    /// The same neighbours with the squares of their distances.
+    pub(crate) fn squared(self) -> Result<Self> {
+        let squares = self.distances.iter().map(|distance| distance * distance).collect();
+        Self::new(self.k, self.indices, squares)
     }
 
     /// Number of samples that have neighbours here.

@@ -10,6 +10,9 @@ use crate::numeric::Scalar;
 /// Values that are checked between two looks at an interrupt.
 const PIECE: usize = 1 << 20;
 
+/// Beyond this, squares summed over samples might overflow.
+const LARGEST: f64 = 1e100;
+
 /// A row-major matrix over a borrowed or an owned buffer.
 ///
 /// ```
@@ -62,6 +65,11 @@ impl<'a, S: Scalar> Matrix<'a, S> {
     /// All values, row after row.
     pub fn values(&self) -> &[S] {
         &self.values
+    }
+
+    /// All values, row after row, borrowed if the matrix was.
+    pub(crate) fn into_values(self) -> Cow<'a, [S]> {
+        self.values
     }
 
     /// All values, row after row, for writing; copies a borrowed buffer first.
@@ -120,6 +128,25 @@ impl<'a, S: Scalar> Matrix<'a, S> {
                 column: at % self.columns,
                 value: self.values[at].to_f64(),
             }),
+        }
+    }
+
+    /// Refuses samples that nothing can be fitted to: none, not finite, or so large that their squares overflow.
+    pub(crate) fn check_fit(&self) -> Result<()> {
+        if self.rows == 0 {
+            return Err(Error::parameter("number of samples", 0.0, "at least 1"));
+        }
+        if self.columns == 0 {
+            return Err(Error::parameter("number of features", 0.0, "at least 1"));
+        }
+        self.check_finite("samples")?;
+        match self.values.iter().position(|v| v.to_f64().abs() > LARGEST) {
+            None => Ok(()),
+            Some(at) => {
+                let (row, column) = (at / self.columns, at % self.columns);
+                let allowed = format!("at most {LARGEST:e} in size (row {row}, column {column})");
+                Err(Error::parameter("entry of the samples", self.values[at].to_f64(), allowed))
+            }
         }
     }
 

@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 
-use crate::features::Samples;
-use crate::numeric::Matrix;
+use super::Matrix;
+use crate::data::Samples;
+use crate::similarity::{Contents, Sparse};
 
 /// `f32` or `f64`, as storage of matrices.
 pub trait Scalar: faer::traits::RealField + Copy + PartialOrd + Default + 'static + sealed::Sealed {
@@ -20,12 +21,17 @@ pub trait Scalar: faer::traits::RealField + Copy + PartialOrd + Default + 'stati
     fn double(values: &[Self]) -> Cow<'_, [f64]>;
     /// A matrix as samples.
     fn samples(matrix: Matrix<'_, Self>) -> Samples<'_>;
+    /// Compressed rows as others may look at them.
+    fn contents<'s>(sparse: &'s Sparse<'_, Self>) -> Contents<'s>;
 }
 
 impl Scalar for f32 {
     const EPSILON: f64 = f32::EPSILON as f64;
     fn samples(matrix: Matrix<'_, Self>) -> Samples<'_> {
         Samples::F32(matrix)
+    }
+    fn contents<'s>(sparse: &'s Sparse<'_, Self>) -> Contents<'s> {
+        Contents::Sparse(sparse)
     }
     #[inline(always)]
     fn to_f64(self) -> f64 {
@@ -47,6 +53,9 @@ impl Scalar for f64 {
     const EPSILON: f64 = f64::EPSILON;
     fn samples(matrix: Matrix<'_, Self>) -> Samples<'_> {
         Samples::F64(matrix)
+    }
+    fn contents<'s>(_: &'s Sparse<'_, Self>) -> Contents<'s> {
+        Contents::Other
     }
     #[inline(always)]
     fn to_f64(self) -> f64 {

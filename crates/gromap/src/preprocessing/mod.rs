@@ -11,30 +11,7 @@ mod subspace;
 pub use self::pca::Pca;
 pub use self::scaler::Scaler;
 use crate::error::{Error, Result};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
-
-/// Beyond this, squares summed over samples might overflow.
-const LARGEST: f64 = 1e100;
-
-/// Samples that can be fitted to: some, finite, not so large that their squares overflow.
-pub(crate) fn check_fit<S: Scalar>(samples: &Matrix<'_, S>) -> Result<()> {
-    if samples.rows() == 0 {
-        return Err(Error::parameter("number of samples", 0.0, "at least 1"));
-    }
-    if samples.columns() == 0 {
-        return Err(Error::parameter("number of features", 0.0, "at least 1"));
-    }
-    samples.check_finite("samples")?;
-    match samples.values().iter().position(|v| v.to_f64().abs() > LARGEST) {
-        None => Ok(()),
-        Some(at) => {
-            let (row, column) = (at / samples.columns(), at % samples.columns());
-            let allowed = format!("at most {LARGEST:e} in size (row {row}, column {column})");
-            Err(Error::parameter("entry of the samples", samples.values()[at].to_f64(), allowed))
-        }
-    }
-}
+use crate::numeric::{Matrix, Scalar};
 
 /// Samples that a fitted transformation can be applied to.
 fn check_transform<S: Scalar>(samples: &Matrix<'_, S>, features: usize) -> Result<()> {

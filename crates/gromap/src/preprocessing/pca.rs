@@ -8,8 +8,8 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
+use super::check_transform;
 use super::subspace::leading_subspace;
-use super::{check_fit, check_transform};
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::Scalar;
@@ -31,7 +31,8 @@ const DEPTH: usize = 512;
 /// The sign of a component is a matter of choice: its entry of largest size is positive.
 ///
 /// ```
-/// use gromap::{Matrix, Pca};
+/// use gromap::Matrix;
+/// use gromap::preprocessing::Pca;
 /// let samples = Matrix::new(vec![0.0, 1.0, 2.0, 1.0, 4.0, 1.0], 3, 2)?;
 /// let pca = Pca::fit(&samples, 1, 0)?;
 /// assert_eq!(pca.explained_variance(), &[4.0]);
@@ -50,7 +51,7 @@ impl Pca {
     /// Finds the first `components` directions, at most min(N, p) of them. `seed` starts the
     /// subspace when there are more than 2000 features, and is not used otherwise.
     pub fn fit<S: Scalar>(samples: &Matrix<'_, S>, components: usize, seed: u64) -> Result<Self> {
-        check_fit(samples)?;
+        samples.check_fit()?;
         let most = samples.rows().min(samples.columns());
         if components == 0 || components > most {
             let allowed = format!("from 1 to {most}, the smaller of the numbers of samples and features");

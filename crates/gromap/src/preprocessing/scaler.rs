@@ -1,6 +1,6 @@
 //! Features brought to one scale: (x − shift)·factor, column by column.
 
-use super::{check_fit, check_transform};
+use super::check_transform;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::Scalar;
@@ -12,7 +12,8 @@ use crate::numeric::centring::{column_means, column_sums};
 /// width of 0.
 ///
 /// ```
-/// use gromap::{Matrix, Scaler};
+/// use gromap::Matrix;
+/// use gromap::preprocessing::Scaler;
 /// let samples = Matrix::new(vec![1.0, 5.0, 3.0, 5.0], 2, 2)?;
 /// assert_eq!(Scaler::standard(&samples)?.transform(&samples)?.values(), &[-1.0, 0.0, 1.0, 0.0]);
 /// assert_eq!(Scaler::min_max(&samples)?.transform(&samples)?.values(), &[0.0, 0.0, 1.0, 0.0]);
@@ -27,7 +28,7 @@ pub struct Scaler {
 impl Scaler {
     /// Mean 0 and standard deviation 1 (dividing by N).
     pub fn standard<S: Scalar>(samples: &Matrix<'_, S>) -> Result<Self> {
-        check_fit(samples)?;
+        samples.check_fit()?;
         let ranges = ranges(samples);
         let means = column_means(samples);
         let squares = column_sums(samples, |column, value| (value - means[column]).powi(2));
@@ -37,7 +38,7 @@ impl Scaler {
 
     /// Smallest value 0 and largest 1.
     pub fn min_max<S: Scalar>(samples: &Matrix<'_, S>) -> Result<Self> {
-        check_fit(samples)?;
+        samples.check_fit()?;
         let ranges = ranges(samples);
         Ok(Self::new(ranges.iter().map(|&(low, high)| (low, high - low)), &ranges))
     }

@@ -12,7 +12,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::{Bounds, Definiteness, Extreme, Side, Similarity, Sketch};
+use super::{Bounds, Contents, Definiteness, Extreme, Side, Similarity, Sketch};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::numeric::Matrix;
@@ -133,6 +133,10 @@ impl<S: Scalar> Similarity for Dense<'_, S> {
 
     fn bounds(&self) -> Bounds {
         self.bounds
+    }
+
+    fn contents(&self) -> Contents<'_> {
+        Contents::Dense((&self.matrix).into())
     }
 
     fn diagonal(&self, i: usize) -> f64 {

@@ -10,7 +10,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::{Bounds, Definiteness, Extreme, Side, Similarity, Sketch};
+use super::{Bounds, Contents, Definiteness, Extreme, Side, Similarity, Sketch};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::numeric::Matrix;
@@ -141,6 +141,10 @@ impl<S: Scalar> Similarity for LowRank<'_, S> {
         let not_negative = |m: &Matrix<'_, S>| m.values().iter().all(|v| v.to_f64() >= 0.0);
         let low = if not_negative(left) && not_negative(right) { 0.0 } else { -bound };
         Bounds { low: Extreme { value: low, at: None }, high: Extreme { value: bound, at: None } }
+    }
+
+    fn contents(&self) -> Contents<'_> {
+        Contents::LowRank((&self.left).into(), self.right.as_ref().map(Into::into))
     }
 
     fn diagonal(&self, i: usize) -> f64 {

@@ -14,6 +14,7 @@
 //! | [`WeightedSum`] | those of its parts | the sum |
 
 mod dense;
+mod given;
 mod low_rank;
 mod sparse;
 mod sum;
@@ -26,9 +27,11 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 pub use self::dense::Dense;
+pub use self::given::{dense, low_rank, sparse};
 pub use self::low_rank::LowRank;
 pub use self::sparse::Sparse;
 pub use self::sum::WeightedSum;
+use crate::data::Samples;
 use crate::loss::Loss;
 use crate::numeric::Matrix;
 pub use crate::numeric::blocks::BLOCK;
@@ -93,6 +96,18 @@ pub struct Bounds {
     pub high: Extreme,
 }
 
+/// What an operator holds, for those who show it or walk over its entries.
+pub enum Contents<'a> {
+    /// Every entry.
+    Dense(Samples<'a>),
+    /// Thin factors A and B, or A alone.
+    LowRank(Samples<'a>, Option<Samples<'a>>),
+    /// The entries that are not zero, in single precision.
+    Sparse(&'a Sparse<'a, f32>),
+    /// Something else.
+    Other,
+}
+
 /// How N samples relate: an N×N matrix that is only ever multiplied.
 #[allow(clippy::len_without_is_empty)] // a similarity of no samples does not exist
 pub trait Similarity: Send + Sync {
@@ -111,6 +126,11 @@ pub trait Similarity: Send + Sync {
     /// C\[i, i\].
     fn diagonal(&self, i: usize) -> f64;
 
+    /// What it holds; solvers never ask.
+    fn contents(&self) -> Contents<'_> {
+        Contents::Other
+    }
+
     /// Σ f1(C\[i,j\])·h_i·h_j, or `None` where that would cost more than the operator's own products.
     fn constant(&self, loss: Loss, weights: &[f64]) -> Option<f64>;
 
@@ -120,7 +140,8 @@ pub trait Similarity: Send + Sync {
     /// C·X (or Cᵀ·X) of a thin matrix, a row for each sample: what eigenvectors are found by.
     ///
     /// ```
-    /// use gromap::{Dense, Matrix, Side, Similarity};
+    /// use gromap::Matrix;
+    /// use gromap::similarity::{Dense, Side, Similarity};
     /// let c = Dense::new(Matrix::new(vec![1.0, 2.0, 3.0, 4.0], 2, 2)?)?;
     /// let x = Matrix::new(vec![1.0, -1.0], 2, 1)?;
     /// assert_eq!(c.times(&x, Side::Direct).values(), &[-1.0, -1.0]);

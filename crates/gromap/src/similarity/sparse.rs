@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Bounds, Definiteness, Extreme, Side, Similarity, Sketch};
+use super::{Bounds, Contents, Definiteness, Extreme, Side, Similarity, Sketch};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::numeric::Matrix;
@@ -42,7 +42,7 @@ impl<'a, S: Scalar> Sparse<'a, S> {
     /// Takes compressed rows with ascending columns; entries that are not stored are zero.
     ///
     /// ```
-    /// use gromap::{Similarity, Sparse};
+    /// use gromap::similarity::{Similarity, Sparse};
     /// let c = Sparse::new(vec![0, 1, 2], vec![1, 0], vec![0.5f32, 0.5])?;
     /// assert!(c.is_symmetric() && c.len() == 2);
     /// # Ok::<(), gromap::Error>(())
@@ -71,7 +71,7 @@ impl<'a, S: Scalar> Sparse<'a, S> {
     /// Σ weight·C, entry by entry: several views or scales of the same samples as one matrix.
     ///
     /// ```
-    /// use gromap::Sparse;
+    /// use gromap::similarity::Sparse;
     /// let c = Sparse::new(vec![0, 1, 2], vec![1, 0], vec![0.5f32, 0.5])?;
     /// assert_eq!(Sparse::weighted_sum(&[(0.5, &c), (1.5, &c)])?.entry(0, 1), 1.0);
     /// # Ok::<(), gromap::Error>(())
@@ -280,6 +280,10 @@ impl<S: Scalar> Similarity for Sparse<'_, S> {
 
     fn bounds(&self) -> Bounds {
         self.bounds
+    }
+
+    fn contents(&self) -> Contents<'_> {
+        S::contents(self)
     }
 
     fn diagonal(&self, i: usize) -> f64 {

@@ -19,7 +19,8 @@ impl<'a> WeightedSum<'a> {
     /// Sums `parts`, each with a positive weight.
     ///
     /// ```
-    /// use gromap::{Dense, Matrix, Similarity, WeightedSum};
+    /// use gromap::Matrix;
+    /// use gromap::similarity::{Dense, Similarity, WeightedSum};
     /// let c = Dense::new(Matrix::new(vec![2.0, 1.0, 1.0, 2.0], 2, 2)?)?;
     /// let half = WeightedSum::new(vec![(0.5, &c as &dyn Similarity)])?;
     /// assert_eq!(half.diagonal(0), 1.0);

@@ -11,16 +11,18 @@
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::features::{FeatureCost, Samples, square};
 use crate::loss::Loss;
 use crate::numeric::Matrix;
 use crate::observe::{Observer, Round, StopReason, drive};
+use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::similarity::{Definiteness, Similarity};
+use crate::setters;
+use crate::similarity::Similarity;
 use crate::solve::{Settings, Solver, check_alpha};
 use crate::transport::vertex::{FeatureTerm, FreeSummary, FreeTarget, Sweeps};
-use crate::transport::{PlanSummary, Products, TransportProblem, TransportState};
+use crate::transport::{FeatureCost, PlanSummary, Products, TransportProblem, TransportState, square};
 use crate::weights::SampleWeights;
 
 /// One input of a barycenter: a similarity and what comes with it.
@@ -39,10 +41,9 @@ impl<'a> Input<'a> {
         Self { similarity, share: 1.0, sample_weights: None, features: None, start: None }
     }
 
-    /// How much this input counts; only ratios between inputs matter.
-    pub fn share(mut self, share: f64) -> Self {
-        self.share = share;
-        self
+    setters! {
+        /// How much this input counts; only ratios between inputs matter.
+        share: f64,
     }
 
     /// Weighs the samples.
@@ -67,12 +68,14 @@ impl<'a> Input<'a> {
 /// Semi-relaxed Gromov-Wasserstein barycenter of one or several inputs.
 ///
 /// ```
-/// use gromap::{Barycenter, Input, LowRank, Matrix};
+/// use gromap::Matrix;
+/// use gromap::similarity::LowRank;
+/// use gromap::solve::{Barycenter, Input};
 /// let x = Matrix::new(vec![1.0, 0.0, 1.1, 0.0, 0.0, 0.9, 0.0, 1.0], 4, 2)?;
 /// let similarity = LowRank::symmetric(x)?;
 /// let result = Barycenter::new(vec![Input::new(&similarity)], 2).solve()?;
-/// assert_eq!(result.hardness, 1.0);
-/// assert!(result.certificate.is_some()); // A·Aᵀ: Theorem 1 applies
+/// assert_eq!(result.outcome.hardness, 1.0);
+/// assert!(result.outcome.certificate.is_some()); // A·Aᵀ: Theorem 1 applies
 /// # Ok::<(), gromap::Error>(())
 /// ```
 #[derive(Clone)]
@@ -93,20 +96,8 @@ pub struct FittedBarycenter {
     pub features: Option<Matrix<'static>>,
     /// One plan for each input.
     pub plans: Vec<Plan>,
-    /// The loss reached.
-    pub loss: f64,
-    /// Whether the loss holds Σ f1(C_X)·h·h, which nothing learnt changes; it is left out where it
-    /// would cost more than the solution.
-    pub loss_is_complete: bool,
-    /// The loss at the start and after every round, never increasing.
-    pub history: Vec<f64>,
-    /// Why the solver stopped.
-    pub stop: StopReason,
-    /// Share of the sample mass in rows with a single entry, over all inputs.
-    pub hardness: f64,
-    /// Why a hard optimum must exist (Theorem 1 of the paper: the square loss, and a similarity of
-    /// one of these kinds), if that is known.
-    pub certificate: Option<Definiteness>,
+    /// How they were reached; hardness is over all inputs.
+    pub outcome: Outcome,
 }
 
 impl<'a> Barycenter<'a> {
@@ -115,22 +106,13 @@ impl<'a> Barycenter<'a> {
         Self { inputs, prototypes, loss: Loss::Square, alpha: 1.0, settings: Settings::default() }
     }
 
-    /// Compares similarities by this loss.
-    pub fn loss(mut self, loss: Loss) -> Self {
-        self.loss = loss;
-        self
-    }
-
-    /// Weight α of the structure against the features of the inputs.
-    pub fn alpha(mut self, alpha: f64) -> Self {
-        self.alpha = alpha;
-        self
-    }
-
-    /// Chooses solver, stopping rule and seed.
-    pub fn settings(mut self, settings: Settings) -> Self {
-        self.settings = settings;
-        self
+    setters! {
+        /// Compares similarities by this loss.
+        loss: Loss,
+        /// Weight α of the structure against the features of the inputs.
+        alpha: f64,
+        /// Chooses solver, stopping rule and seed.
+        settings: Settings,
     }
 
     /// Solves.
@@ -356,16 +338,16 @@ impl<'f, 'a> Fit<'f, 'a> {
         let kinds: Vec<_> = problem.inputs.iter().map(|input| input.similarity.definiteness()).collect();
         let certified = problem.loss == Loss::Square && kinds.iter().all(|kind| kind.has_hard_optimum());
         let hardness = self.plans.iter().zip(&self.shares).map(|(plan, share)| share * plan.hardness()).sum();
-        FittedBarycenter {
-            target: self.summary().best_target(),
-            features: self.best_features(),
+        let outcome = Outcome {
             loss: problem.settings.reported(self.loss(), &history),
             loss_is_complete: self.constant.is_some() || problem.alpha == 0.0,
             history,
             stop,
             hardness,
             certificate: certified.then(|| kinds[0]),
-            plans: self.plans,
-        }
+            warnings: Vec::new(),
+        };
+        let (target, features) = (self.summary().best_target(), self.best_features());
+        FittedBarycenter { target, features, plans: self.plans, outcome }
     }
 }

@@ -7,7 +7,7 @@ use crate::transport::{ConditionalGradient, MirrorDescent, PlanStep, VertexDesce
 use crate::weights::SampleWeights;
 
 /// How the plan is improved.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Solver {
     /// Exact moves of single samples: finds the best optima. The default.
     #[default]
@@ -15,12 +15,7 @@ pub enum Solver {
     /// All samples at once along the gradient, with an exact line search: what POT does.
     ConditionalGradient,
     /// Multiplicative steps on soft plans.
-    Mirror {
-        /// Inverse step size; `None` follows the spread of the gradient.
-        epsilon: Option<f64>,
-        /// Weight of the entropy Σ T·log T in the objective; 0 minimises the loss itself.
-        entropy: f64,
-    },
+    Mirror,
 }
 
 /// Solver, stopping rule and seed.
@@ -28,6 +23,10 @@ pub enum Solver {
 pub struct Settings {
     /// How the plan is improved.
     pub solver: Solver,
+    /// Inverse step size of mirror descent; `None` follows the spread of the gradient.
+    pub epsilon: Option<f64>,
+    /// Weight of the entropy Σ T·log T in the objective of mirror descent; 0 minimises the loss itself.
+    pub entropy: f64,
     /// When to stop.
     pub stopping: Stopping,
     /// Seed of the start and of the order of visits.
@@ -43,24 +42,24 @@ impl Settings {
         };
         not_negative("rel_tolerance", self.stopping.rel_tolerance)?;
         not_negative("abs_tolerance", self.stopping.abs_tolerance)?;
-        if let Solver::Mirror { epsilon, entropy } = self.solver {
-            not_negative("entropy", entropy)?;
-            if let Some(epsilon) = epsilon
-                && !(epsilon.is_finite() && epsilon > 0.0)
-            {
-                return Err(Error::parameter("epsilon", epsilon, "finite and positive"));
+        not_negative("entropy", self.entropy)?;
+        match self.epsilon {
+            Some(epsilon) if !(epsilon.is_finite() && epsilon > 0.0) => {
+                Err(Error::parameter("epsilon", epsilon, "finite and positive"))
             }
+            Some(epsilon) if self.solver != Solver::Mirror => {
+                Err(Error::parameter("epsilon", epsilon, "left out: only the mirror solver has a step"))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// The loss a result reports: the last of the history, or, where the history holds the entropy
     /// too, the loss without it.
     pub(crate) fn reported(&self, loss: f64, history: &[f64]) -> f64 {
-        match (self.solver, history.last()) {
-            (Solver::Mirror { entropy, .. }, _) if entropy > 0.0 => loss,
-            (_, Some(&last)) => last,
-            (_, None) => loss,
+        match history.last() {
+            Some(&last) if self.solver != Solver::Mirror || self.entropy == 0.0 => last,
+            _ => loss,
         }
     }
 
@@ -69,7 +68,7 @@ impl Settings {
         match self.solver {
             Solver::Vertex => Box::new(VertexDescent::new(self.seed)),
             Solver::ConditionalGradient => Box::new(ConditionalGradient::default()),
-            Solver::Mirror { epsilon, entropy } => Box::new(MirrorDescent { epsilon, entropy }),
+            Solver::Mirror => Box::new(MirrorDescent { epsilon: self.epsilon, entropy: self.entropy }),
         }
     }
 

@@ -1,20 +1,24 @@
 //! srGW: the best plan from N samples to the n prototypes of a *given* target.
 
+use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::features::{FeatureCost, Samples};
 use crate::loss::Loss;
 use crate::numeric::Matrix;
-use crate::observe::{Observer, Round, StopReason, drive};
+use crate::observe::{Observer, Round, drive};
+use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::similarity::{Similarity, WeightedSum};
+use crate::setters;
+use crate::similarity::{Bounds, Similarity, WeightedSum};
 use crate::solve::{Settings, check_alpha};
-use crate::transport::{TransportProblem, TransportState};
+use crate::transport::{FeatureCost, TransportProblem, TransportState};
 use crate::weights::SampleWeights;
 
 /// Semi-relaxed Gromov-Wasserstein transport to a given target.
 ///
 /// ```
-/// use gromap::{LowRank, Matrix, Srgw};
+/// use gromap::Matrix;
+/// use gromap::similarity::LowRank;
+/// use gromap::solve::Srgw;
 /// // Two groups of samples, and a target of two unrelated prototypes.
 /// let x = Matrix::new(vec![1.0, 0.0, 1.1, 0.0, 0.0, 0.9, 0.0, 1.0], 4, 2)?;
 /// let similarity = LowRank::symmetric(x)?;
@@ -39,14 +43,12 @@ pub struct Srgw<'a> {
 
 /// What a similarity is multiplied by before it meets the identity: the result of srGWI depends
 /// on it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scale {
     /// The similarity as it is.
     Raw,
     /// So that its largest absolute entry is 1.
     UnitMaximum,
-    /// By this number.
-    Factor(f64),
 }
 
 /// A plan and how it was reached.
@@ -56,17 +58,8 @@ pub struct Transport {
     pub plan: Plan,
     /// Its column sums q.
     pub weights: Vec<f64>,
-    /// The loss reached.
-    pub loss: f64,
-    /// Whether the loss holds Σ f1(C_X)·h·h, which no plan changes; it is left out where it would
-    /// cost more than the solution.
-    pub loss_is_complete: bool,
-    /// The loss at the start and after every round, never increasing.
-    pub history: Vec<f64>,
-    /// Why the solver stopped.
-    pub stop: StopReason,
-    /// Share of the sample mass in rows with a single entry.
-    pub hardness: f64,
+    /// How it was reached.
+    pub outcome: Outcome,
 }
 
 impl<'a> Srgw<'a> {
@@ -91,10 +84,11 @@ impl<'a> Srgw<'a> {
         Self { scale, ..Self::new(similarity, identity) }
     }
 
-    /// Compares similarities by this loss.
-    pub fn loss(mut self, loss: Loss) -> Self {
-        self.loss = loss;
-        self
+    setters! {
+        /// Compares similarities by this loss.
+        loss: Loss,
+        /// Chooses solver, stopping rule and seed.
+        settings: Settings,
     }
 
     /// Weighs the samples.
@@ -113,12 +107,6 @@ impl<'a> Srgw<'a> {
     /// Starts from this plan.
     pub fn start(mut self, plan: Plan) -> Self {
         self.start = Some(plan);
-        self
-    }
-
-    /// Chooses solver, stopping rule and seed.
-    pub fn settings(mut self, settings: Settings) -> Self {
-        self.settings = settings;
         self
     }
 
@@ -149,15 +137,16 @@ impl<'a> Srgw<'a> {
             let moved = step.step(&problem, &mut state);
             Round { loss: state.loss + step.penalty(&state.plan), moved }
         });
-        Ok(Transport {
-            weights: state.plan.weights(),
-            hardness: state.plan.hardness(),
-            plan: state.plan,
+        let outcome = Outcome {
             loss: self.settings.reported(state.loss, &history),
             loss_is_complete: constant.is_some() || self.alpha == 0.0,
             history,
             stop,
-        })
+            hardness: state.plan.hardness(),
+            certificate: None,
+            warnings: Vec::new(),
+        };
+        Ok(Transport { weights: state.plan.weights(), plan: state.plan, outcome })
     }
 
     /// Refuses what does not fit, and resolves the scale.
@@ -178,16 +167,19 @@ impl<'a> Srgw<'a> {
         }
         let bounds = self.similarity.bounds();
         self.loss.check_similarity(&bounds)?;
-        match self.scale {
-            Scale::Raw => Ok(1.0),
-            Scale::Factor(factor) => Ok(factor),
-            Scale::UnitMaximum => {
-                let largest = bounds.low.value.abs().max(bounds.high.value.abs());
-                if largest > 0.0 {
-                    Ok(1.0 / largest)
-                } else {
-                    Err(Error::parameter("largest entry of the similarity", largest, "positive to be scaled to 1"))
-                }
+        self.scale.factor(&bounds)
+    }
+}
+
+impl Scale {
+    /// What a similarity with these entries is multiplied by.
+    pub(crate) fn factor(self, bounds: &Bounds) -> Result<f64> {
+        let largest = bounds.low.value.abs().max(bounds.high.value.abs());
+        match self {
+            Self::Raw => Ok(1.0),
+            Self::UnitMaximum if largest > 0.0 => Ok(1.0 / largest),
+            Self::UnitMaximum => {
+                Err(Error::parameter("largest entry of the similarity", largest, "positive to be scaled to 1"))
             }
         }
     }

@@ -23,7 +23,7 @@ use crate::similarity::Similarity;
 ///
 /// One value serves one similarity: it remembers the direction of the round before.
 #[derive(Clone, Default)]
-pub struct ConditionalGradient<'s> {
+pub(crate) struct ConditionalGradient<'s> {
     last: Option<Direction<'s>>,
 }
 

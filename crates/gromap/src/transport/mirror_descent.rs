@@ -21,7 +21,7 @@ const MAX_DOUBLINGS: usize = 40;
 
 /// Multiplicative steps on soft plans.
 #[derive(Debug, Clone, Copy)]
-pub struct MirrorDescent {
+pub(crate) struct MirrorDescent {
     /// Inverse step size ε; `None` takes a tenth of the largest spread of the gradient in a row.
     pub epsilon: Option<f64>,
     /// Weight η of the entropy in the objective.

@@ -11,14 +11,16 @@
 //! and stopping are the driver's (`observe.rs`).
 
 mod conditional_gradient;
+mod feature_cost;
 mod mirror_descent;
 #[cfg(test)]
 mod tests;
 pub(crate) mod vertex;
 
-pub use self::conditional_gradient::ConditionalGradient;
-pub use self::mirror_descent::MirrorDescent;
-pub use self::vertex::VertexDescent;
+pub(crate) use self::conditional_gradient::ConditionalGradient;
+pub(crate) use self::feature_cost::{FeatureCost, square};
+pub(crate) use self::mirror_descent::MirrorDescent;
+pub(crate) use self::vertex::VertexDescent;
 
 use std::ops::Range;
 
@@ -26,7 +28,6 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use crate::features::FeatureCost;
 use crate::loss::Loss;
 use crate::numeric::Matrix;
 use crate::numeric::blocks::blocks;
@@ -35,7 +36,7 @@ use crate::similarity::{Side, Similarity, Sketch};
 
 /// The waist of the method: all that the embedding side ever sees of the data.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PlanSummary {
+pub(crate) struct PlanSummary {
     /// M = Tᵀ C_X T, n×n.
     pub mass: Matrix<'static>,
     /// q = Tᵀ1.
@@ -50,7 +51,7 @@ impl PlanSummary {
 }
 
 /// A similarity, a target and a loss: everything but the plan.
-pub struct TransportProblem<'a> {
+pub(crate) struct TransportProblem<'a> {
     pub(crate) similarity: &'a dyn Similarity,
     /// α·f2(C̄): the repulsion is qᵀ f2 q.
     pub(crate) repulsion: Matrix<'static>,
@@ -109,7 +110,7 @@ impl<'a> TransportProblem<'a> {
     }
 
     /// Number of prototypes n.
-    pub fn prototypes(&self) -> usize {
+    pub(crate) fn prototypes(&self) -> usize {
         self.repulsion.rows()
     }
 
@@ -244,7 +245,7 @@ impl Clone for Products<'_> {
 
 /// A plan and what follows from it.
 #[derive(Clone)]
-pub struct TransportState<'s> {
+pub(crate) struct TransportState<'s> {
     pub(crate) plan: Plan,
     pub(crate) products: Products<'s>,
     pub(crate) summary: PlanSummary,
@@ -262,7 +263,7 @@ impl<'s> TransportState<'s> {
     }
 
     /// Multiplies the similarity of a problem by the plan, and enters it.
-    pub fn of(problem: &TransportProblem<'s>, plan: Plan) -> Self {
+    pub(crate) fn of(problem: &TransportProblem<'s>, plan: Plan) -> Self {
         Self::multiplied(problem.similarity, problem, plan)
     }
 
@@ -309,7 +310,7 @@ fn linear_cost_of_block(features: &FeatureCost<'_>, plan: &Plan, rows: Range<usi
 }
 
 /// One step from a plan to a better one, on a similarity that lives for `'s`.
-pub trait PlanStep<'s> {
+pub(crate) trait PlanStep<'s> {
     /// Lowers the loss and returns true, or returns false and leaves the state as it was.
     fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState<'s>) -> bool;
 

@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::vertex::{FeatureTerm, FixedTarget, FreeSummary, FreeTarget, Sweeps};
 use super::*;
-use crate::features::Samples;
+use crate::data::Samples;
 use crate::similarity::tests::{Case, as_matrix, cases, uneven_weights};
 use crate::weights::SampleWeights;
 

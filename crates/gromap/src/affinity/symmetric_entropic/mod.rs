@@ -19,19 +19,23 @@ use rayon::prelude::*;
 use self::dual::{Dual, Pair};
 use self::newton::{Limits, minimise};
 use super::calibration::calibrate;
-use super::{Affinity, InputAffinity, Operator, Pattern, Warning, check_perplexity, perplexity_neighbors};
+use super::entropic::calibrated_row;
+use super::{
+    Affinity, NeighborAffinity, NeighborWeights, Neighborhood, Pattern, Source, Warning, check_perplexity,
+    perplexity_neighborhood,
+};
+use crate::data::{Data, Samples};
 use crate::error::{Error, Result};
 use crate::neighbors::{Metric, Neighbors};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
-use crate::observe::Observer;
 use crate::similarity::Sparse;
 
 /// The recipe of a symmetric entropic affinity.
 ///
 /// ```
 /// use gromap::affinity::SymmetricEntropic;
-/// use gromap::{Matrix, Metric, Similarity, nearest_neighbors};
+/// use gromap::Matrix;
+/// use gromap::neighbors::{Metric, nearest_neighbors};
+/// use gromap::similarity::Similarity;
 /// let samples = Matrix::from_fn(30, 2, |i, j| ((i * i + 7 * j) % 31) as f64);
 /// let neighbors = nearest_neighbors(&samples, 15, Metric::SquaredEuclidean, 0)?;
 /// let solution = SymmetricEntropic { perplexity: 5.0, ..SymmetricEntropic::default() }.solve(&neighbors)?;
@@ -88,16 +92,11 @@ pub struct Solution {
 
 impl SymmetricEntropic {
     /// Solves for the affinity of samples, one in each row.
-    pub fn solve_samples<S: Scalar>(&self, samples: &Matrix<'_, S>) -> Result<Solution> {
-        self.solve(&perplexity_neighbors(samples, self.perplexity, self.neighbors, self.metric, &mut ())?)
-    }
-
-    /// The affinity on neighbours found before, and what was not done as well as asked.
-    pub(crate) fn affinity_of_neighbors(&self, neighbors: &Neighbors) -> Result<(Sparse<'static, f32>, Vec<Warning>)> {
-        let solution = self.solve(neighbors)?;
-        let residual = solution.row_sum_error.max(solution.entropy_error).max(solution.gap);
-        let warning = Warning::NotConverged { steps: solution.steps, residual };
-        Ok((solution.affinity, if solution.converged { Vec::new() } else { vec![warning] }))
+    pub fn solve_samples<'a>(&self, samples: impl Into<Samples<'a>>) -> Result<Solution> {
+        let (data, mut nobody) = (Data::Samples(samples.into()), ());
+        let mut source = Source::new(&data, &mut nobody)?;
+        self.check(source.len())?;
+        self.solve(&source.neighbors(self.neighborhood(source.len()))?)
     }
 
     /// Solves for the affinity on neighbours found before; their distances are the costs.
@@ -130,11 +129,34 @@ impl SymmetricEntropic {
     }
 }
 
-impl<S: Scalar> InputAffinity<S> for SymmetricEntropic {
-    fn build_observed(&self, samples: &Matrix<'_, S>, observer: &mut dyn Observer) -> Result<Affinity<S>> {
-        let near = perplexity_neighbors(samples, self.perplexity, self.neighbors, self.metric, observer)?;
-        let (affinity, warnings) = self.affinity_of_neighbors(&near)?;
-        Ok(Affinity { operator: Operator::Sparse(affinity), warnings })
+impl NeighborWeights for SymmetricEntropic {
+    fn neighborhood(&self, samples: usize) -> Neighborhood {
+        perplexity_neighborhood(self.perplexity, self.neighbors, self.metric, samples)
+    }
+
+    /// A row of the same perplexity, by itself.
+    fn weigh(&self, distances: &[f32], _: usize) -> Result<Vec<f64>> {
+        calibrated_row(distances, self.perplexity)
+    }
+}
+
+impl NeighborAffinity for SymmetricEntropic {
+    fn of_neighbors(&self, neighbors: &Neighbors) -> Result<Affinity> {
+        let solution = self.solve(neighbors)?;
+        let residual = solution.row_sum_error.max(solution.entropy_error).max(solution.gap);
+        let warning = Warning::NotConverged { steps: solution.steps, residual };
+        let warnings = if solution.converged { Vec::new() } else { vec![warning] };
+        Ok(Affinity { warnings, ..solution.affinity.into() })
+    }
+
+    fn check(&self, samples: usize) -> Result<()> {
+        check_perplexity(self.perplexity, samples)?;
+        check_perplexity(self.perplexity, self.neighborhood(samples).k + 1)
+    }
+
+    /// Weights and their logarithms, here and at the next step, and what the pattern is made from.
+    fn bytes_per_entry(&self) -> (u64, u64) {
+        (32, 8)
     }
 }
 

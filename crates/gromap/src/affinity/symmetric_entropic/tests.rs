@@ -5,8 +5,10 @@ use faer::linalg::solvers::Solve;
 use faer::{Col, Mat};
 
 use super::*;
+use crate::affinity::InputAffinity;
 use crate::affinity::testing::{cloud, scattered};
 use crate::neighbors::nearest_neighbors;
+use crate::numeric::Matrix;
 use crate::similarity::Similarity;
 
 fn neighbors(samples: &Matrix<'_, f32>, k: usize) -> Neighbors {

@@ -1,9 +1,10 @@
 //! What must agree in a model that was read, so that nothing it is asked later can fail for a reason inside the file.
 
 use super::container::damaged;
+use crate::affinity::{Multiplier, NewSamples, Training};
 use crate::error::{Error, Result};
-use crate::model::Model;
-use crate::model::placement::{Placement, Rows, Side};
+use crate::model::placement::Placement;
+use crate::model::{Model, Parameters};
 use crate::numeric::Matrix;
 use crate::numeric::Scalar;
 
@@ -16,7 +17,8 @@ impl Model {
         self.parameters.check()?;
         let n = self.plan.prototypes();
         Error::check_len("number of prototypes", n, self.prototypes.rows())?;
-        Error::check_len("dimensions of the map", self.parameters.dims, self.prototypes.columns())?;
+        let dims = if let Parameters::Map(asked) = &self.parameters { asked.dims } else { 0 };
+        Error::check_len("dimensions of the map", dims, self.prototypes.columns())?;
         Error::check_len("number of weights", n, self.weights.len())?;
         Error::check_len("number of prototypes that were kept", n, self.kept.len())?;
         let near = |(weight, mass): (&f64, f64)| (weight - mass).abs() <= ROUNDING;
@@ -29,18 +31,28 @@ impl Model {
         if let Some(features) = &self.features {
             Error::check_len("number of mean samples", n, features.rows())?;
         }
-        self.check_side()?;
+        match (&self.target, self.is_map()) {
+            (None, true) => {}
+            (Some(target), false) => check_shape("target", target, (n, n))?,
+            _ => return Err(damaged("clusters have a target, and a map has none")),
+        }
+        if let (Some(names), features) = (&self.feature_names, self.features.as_ref()) {
+            Error::check_len("names of features", features.map_or(0, Matrix::columns), names.len())?;
+        }
+        self.check_multiplier()?;
         self.check_step()?;
-        self.check_rows()
+        self.check_training()
     }
 
-    fn check_side(&self) -> Result<()> {
-        match (&self.placement.side, &self.placement.step) {
-            (Side::Plan(plan), Some(_)) => {
+    fn check_multiplier(&self) -> Result<()> {
+        match (&self.placement.multiplier, &self.placement.step) {
+            (Multiplier::Plan(plan), Some(_)) => {
                 Error::check_len("samples of the placement", self.plan.len(), plan.len())?;
                 Error::check_len("prototypes of the placement", self.plan.prototypes(), plan.prototypes())
             }
-            (Side::Places(places), None) => check_shape("places", places, (self.plan.len(), self.prototypes.columns())),
+            (Multiplier::Places(places), None) => {
+                check_shape("places", places, (self.plan.len(), self.prototypes.columns()))
+            }
             _ => Err(damaged("its placement fits neither prototypes nor samples")),
         }
     }
@@ -48,8 +60,8 @@ impl Model {
     fn check_step(&self) -> Result<()> {
         let Some(step) = &self.placement.step else { return Ok(()) };
         let n = self.plan.prototypes();
-        check_shape("pull", &step.pull, (n, n))?;
-        Error::check_len("length of the pressure", n, step.pressure.len())?;
+        check_shape("attraction", &step.attraction, (n, n))?;
+        Error::check_len("length of the repulsion", n, step.repulsion.len())?;
         match (&step.features, self.preparation.features) {
             (Some((features, _)), Some(width)) => check_shape("prototype features", features, (n, width)),
             (Some((features, _)), None) => Error::check_len("number of prototype features", n, features.rows()),
@@ -57,33 +69,34 @@ impl Model {
         }
     }
 
-    fn check_rows(&self) -> Result<()> {
-        let Placement { rows, side, .. } = &self.placement;
-        if *rows == Rows::Unknown {
+    fn check_training(&self) -> Result<()> {
+        let Placement { training, multiplier, .. } = &self.placement;
+        if *training == Training::Unknown {
             return Ok(());
         }
         let features = self.preparation.features;
         let given = features.ok_or_else(|| damaged("it places new samples, but says not of how many features"))?;
         let width = self.preparation.pca.as_ref().map_or(given, |pca| pca.components().rows());
-        let training = (self.plan.len(), width);
-        match rows {
-            Rows::Unknown => Ok(()),
-            Rows::Factor { mean, sketch } => {
+        let samples = self.plan.len();
+        let spec = self.parameters.spec();
+        match (training, spec.recipe.new_samples()) {
+            (Training::Product { mean, sketch }, NewSamples::Product { .. }) => {
                 Error::check_len("length of the mean", width, mean.len())?;
-                check_shape("sketch", sketch, (width, side.width()))
+                check_shape("sketch", sketch, (width, multiplier.width()))
             }
-            Rows::Kernel { function, samples, means } => {
-                function.check()?;
-                Error::check_len("number of kernel means", side.width(), means.0.len())?;
-                check_shape("training samples", samples, training)
+            (Training::Kernel { samples: kept, means }, NewSamples::Kernel(kernel)) => {
+                kernel.check()?;
+                Error::check_len("number of kernel means", multiplier.width(), means.0.len())?;
+                check_shape("training samples", kept, (samples, width))
             }
-            Rows::Neighbors { samples, neighbors, .. } => {
-                let most = self.plan.len();
-                if !(1..=most).contains(neighbors) {
-                    return Err(Error::parameter("neighbors", *neighbors as f64, format!("from 1 to {most}")));
+            (Training::Neighbors { samples: kept }, NewSamples::Neighbors(weights)) => {
+                let k = weights.neighborhood(samples).k;
+                if k == 0 || k > samples {
+                    return Err(Error::parameter("neighbors", k as f64, format!("from 1 to {samples}")));
                 }
-                check_shape("training samples", samples, training)
+                check_shape("training samples", kept, (samples, width))
             }
+            _ => Err(damaged("what it remembers of its samples does not fit its method")),
         }
     }
 }

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use super::checksum::crc64;
 use super::tests::{SAMPLES, builder, fit, new_samples, small, soft};
 use super::*;
+use crate::affinity::{Multiplier, Training};
 use crate::embedding::Normalization;
 use crate::method::Method;
-use crate::model::placement::{Rows, Side};
-use crate::model::{AlphaScale, Scaling};
+use crate::model::{AlphaScale, GromovDr, Parameters, Scaling};
 use crate::numeric::Matrix;
 use crate::plan::Plan;
 use crate::weights::SampleWeights;
@@ -35,6 +35,11 @@ fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
     bytes
+}
+
+fn map(model: &mut Model) -> &mut GromovDr {
+    let Parameters::Map(asked) = &mut model.parameters else { panic!("not a map") };
+    asked
 }
 
 /// An archive of our own making: header, data, checksum.
@@ -105,7 +110,7 @@ fn other_archives_are_refused() {
 #[test]
 fn parts_that_do_not_fit_are_refused() {
     type Change = fn(&mut Model);
-    let table: [(Change, &str); 15] = [
+    let table: [(Change, &str); 17] = [
         (|model| model.weights.truncate(4), "number of weights: expected 5, found 4"),
         (|model| model.weights[0] += 0.1, "weights are not those of its plan"),
         (|model| model.weights[0] = f64::NAN, "weights are not those of its plan"),
@@ -114,18 +119,20 @@ fn parts_that_do_not_fit_are_refused() {
         (|model| model.prototypes = Matrix::zeros(4, 2), "number of prototypes: expected 5, found 4"),
         (|model| model.prototypes = Matrix::zeros(5, 3), "dimensions of the map: expected 2, found 3"),
         (|model| model.features = Some(Matrix::zeros(4, 3)), "number of mean samples"),
-        (|model| model.parameters.alpha = 2.0, "alpha is 2"),
-        (|model| model.parameters.normalization = Normalization::Rows, "normalization"),
+        (|model| map(model).alpha = 2.0, "alpha is 2"),
+        (|model| map(model).normalization = Normalization::Rows, "normalization"),
         (|model| model.placement.step = None, "fits neither"),
-        (|model| model.placement.side = Side::Places(Matrix::zeros(SAMPLES, 2)), "fits neither"),
+        (|model| model.placement.multiplier = Multiplier::Places(Matrix::zeros(SAMPLES, 2)), "fits neither"),
         (|model| model.preparation.features = None, "it has features of the scaling, but no samples"),
         (|model| model.preparation.features = Some(4), "features of the scaling: expected 4, found 3"),
         (
-            |model| model.placement.rows = Rows::Factor { mean: vec![], sketch: Matrix::zeros(0, 5) },
-            "length of the mean",
+            |model| model.placement.training = Training::Product { mean: vec![], sketch: Matrix::zeros(0, 5) },
+            "does not fit its method",
         ),
+        (|model| model.target = Some(Matrix::zeros(5, 5)), "a map has none"),
+        (|model| model.feature_names = Some(vec!["a".into()]), "names of features: expected 3, found 1"),
     ];
-    let good = fit(builder(Method::TSnekhorn).scaling(Scaling::Standard).alpha(0.5, AlphaScale::Raw));
+    let good = fit(builder(Method::TSnekhorn).scale(Scaling::Standard).alpha(0.5, AlphaScale::Raw));
     for (change, problem) in table {
         let mut model = good.clone();
         change(&mut model);
@@ -133,13 +140,12 @@ fn parts_that_do_not_fit_are_refused() {
     }
     let mut model = good.clone();
     for neighbors in [0, SAMPLES + 1] {
-        let Rows::Neighbors { neighbors: found, .. } = &mut model.placement.rows else { unreachable!() };
-        *found = neighbors;
+        map(&mut model).common.neighbors = Some(neighbors);
         refused(&model.to_bytes(), "neighbors is");
     }
     let mut model = good;
-    model.placement.step.as_mut().unwrap().pull = Matrix::zeros(5, 4);
-    refused(&model.to_bytes(), "columns of the pull: expected 5, found 4");
+    model.placement.step.as_mut().unwrap().attraction = Matrix::zeros(5, 4);
+    refused(&model.to_bytes(), "columns of the attraction: expected 5, found 4");
 }
 
 #[test]
@@ -208,7 +214,7 @@ proptest! {
             let mut forged = bytes.clone();
             places.iter().for_each(|(at, byte)| forged[at.index(bytes.len())] = *byte);
             if let Ok(model) = Model::from_bytes(&resealed(forged)) {
-                let _ = (model.predict(&new_samples()), model.transform(&new_samples()), model.embedding());
+                let _ = (model.place(new_samples()), model.embedding());
             }
         }
     }

@@ -5,12 +5,13 @@
 //! ```text
 //! 8 bytes   length of the header
 //! header    JSON: {"__metadata__": {"gromap-model": "<JSON text>"}, "prototypes": {dtype, shape, data_offsets}, …}
-//! tensors   prototypes, weights, history, kept, features?, plan.*, start.*?, scaler.*?, pca.*?, rows.*?, side.*?, step.*?
+//! tensors   prototypes, weights, history, kept, target?, features?, plan.*, start.*?, scaler.*?, pca.*?, training.*?,
+//!           multiplier.*?, step.*?
 //! 8 bytes   tensor "checksum": CRC-64/XZ of all bytes before it
 //! ```
 //!
-//! The text holds names, counts and single numbers (`header.rs`); anything as long as the data is a tensor. What is there
-//! says what it is: `plan.labels` is a hard plan, `plan.starts` a soft one, no `scaler.shift` means no scaling. Tensors are
+//! The text holds names, counts and single numbers (`header.rs`, `parameters.rs`); anything as long as the data is a tensor. What is there
+//! says what it is: `plan.labels` is a hard plan, `plan.starts` a soft one, no `scaler.shift` means no scaling, no `target` means a map. Tensors are
 //! little endian, numbers in the text have the digits that give their bits back, and so a model that is read **equals** the one
 //! that was written, and the same model is always written as the same bytes.
 //!
@@ -22,12 +23,14 @@ mod checksum;
 mod container;
 mod forms;
 mod header;
+mod parameters;
 mod parts;
 
 use self::container::{Reader, Writer, damaged};
 use self::header::Header;
 use super::Model;
 use crate::error::{Error, Result};
+use crate::outcome::Outcome;
 use crate::start::Start;
 
 impl Model {
@@ -47,17 +50,20 @@ impl Model {
         let header = Header::of(self);
         out.matrix("prototypes", &self.prototypes);
         out.vector("weights", &self.weights);
-        out.vector("history", &self.history);
+        out.vector("history", &self.outcome.history);
         out.vector("kept", &self.kept);
+        if let Some(target) = &self.target {
+            out.matrix("target", target);
+        }
         if let Some(features) = &self.features {
             out.matrix("features", features);
         }
         parts::write_plan(&mut out, "plan", &self.plan);
-        if let Start::Plan(plan) = &self.parameters.start {
+        if let Start::Plan(plan) = &self.parameters.common().init {
             parts::write_plan(&mut out, "start", plan);
         }
         parts::write_preparation(&mut out, &self.preparation);
-        parts::write_placement(&mut out, &self.placement, &header.side);
+        parts::write_placement(&mut out, &self.placement, &header.multiplier);
         let Ok(text) = serde_json::to_string(&header) else { unreachable!("names and numbers are always JSON") };
         out.finish(text)
     }
@@ -85,24 +91,28 @@ impl Model {
         let header: Header = serde_json::from_str(&text).map_err(damaged)?;
         let plan = parts::read_plan(&mut from, "plan")?;
         let prototypes = from.matrix("prototypes")?;
-        let placement = parts::read_placement(&mut from, &header, &plan, &prototypes)?;
-        let start = header.parameters.start.start(|| parts::read_plan(&mut from, "start"))?;
+        let placement = parts::read_placement(&mut from, &header.multiplier, &plan, &prototypes)?;
         let model = Self {
+            parameters: header.parameters.asked(|| parts::read_plan(&mut from, "start"))?,
+            fitted_to: header.fitted_to,
             prototypes,
+            target: from.has("target").then(|| from.matrix("target")).transpose()?,
             weights: from.vector("weights")?,
             features: from.has("features").then(|| from.matrix("features")).transpose()?,
+            feature_names: header.feature_names,
             plan,
             kept: from.vector("kept")?,
-            loss: header.loss,
-            loss_is_complete: header.loss_is_complete,
-            history: from.vector("history")?,
-            stop: header.stop,
-            hardness: header.hardness,
-            certificate: header.certificate.map(|named| named.0),
-            warnings: header.warnings,
+            outcome: Outcome {
+                loss: header.loss.0,
+                loss_is_complete: header.loss_is_complete,
+                history: from.vector("history")?,
+                stop: header.stop,
+                hardness: header.hardness.0,
+                certificate: header.certificate,
+                warnings: header.warnings,
+            },
             preparation: parts::read_preparation(&mut from, header.features)?,
             placement,
-            parameters: header.parameters.asked(start),
         };
         from.finish()?;
         model.check_parts()?;

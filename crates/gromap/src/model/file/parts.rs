@@ -1,9 +1,10 @@
 //! The parts of a model as tensors, and back through the constructors that check them.
 
 use super::container::{Reader, Writer, damaged};
-use super::header::{Header, RowsForm, SideForm};
+use super::header::MultiplierForm;
+use crate::affinity::{Multiplier, Training};
 use crate::error::{Error, Result};
-use crate::model::placement::{Placement, RowStep, Rows, Side};
+use crate::model::placement::{Placement, RowStep};
 use crate::model::preparation::Preparation;
 use crate::numeric::Matrix;
 use crate::plan::{Plan, PlanEntries as Entries};
@@ -100,28 +101,28 @@ fn check_features(what: &str, features: Option<usize>, found: usize) -> Result<(
     Error::check_len(what, expected, found)
 }
 
-pub(super) fn write_placement<'a>(out: &mut Writer<'a>, placement: &'a Placement, side: &SideForm) {
-    match &placement.rows {
-        Rows::Unknown => {}
-        Rows::Factor { mean, sketch } => {
-            out.vector("rows.mean", mean);
-            out.matrix("rows.sketch", sketch);
+pub(super) fn write_placement<'a>(out: &mut Writer<'a>, placement: &'a Placement, multiplier: &MultiplierForm) {
+    match &placement.training {
+        Training::Unknown => {}
+        Training::Product { mean, sketch } => {
+            out.vector("training.mean", mean);
+            out.matrix("training.sketch", sketch);
         }
-        Rows::Kernel { function: _, samples, means } => {
-            out.matrix("rows.samples", samples);
-            out.vector("rows.kernel_means", &means.0);
-            out.scalar("rows.kernel_mean", means.1);
+        Training::Kernel { samples, means } => {
+            out.matrix("training.samples", samples);
+            out.vector("training.kernel_means", &means.0);
+            out.scalar("training.kernel_mean", means.1);
         }
-        Rows::Neighbors { samples, neighbors: _, weighing: _ } => out.matrix("rows.samples", samples),
+        Training::Neighbors { samples } => out.matrix("training.samples", samples),
     }
-    match (&placement.side, side) {
-        (Side::Plan(plan), SideForm::OwnPlan) => write_plan(out, "side", plan),
-        (Side::Places(places), SideForm::OwnPlaces) => out.matrix("side.places", places),
+    match (&placement.multiplier, multiplier) {
+        (Multiplier::Plan(plan), MultiplierForm::OwnPlan) => write_plan(out, "multiplier", plan),
+        (Multiplier::Places(places), MultiplierForm::OwnPlaces) => out.matrix("multiplier.places", places),
         _ => {}
     }
-    if let Some(RowStep { pull, pressure, features }) = &placement.step {
-        out.matrix("step.pull", pull);
-        out.vector("step.pressure", pressure);
+    if let Some(RowStep { attraction, repulsion, features }) = &placement.step {
+        out.matrix("step.attraction", attraction);
+        out.vector("step.repulsion", repulsion);
         if let Some((features, share)) = features {
             out.matrix("step.features", features);
             out.scalar("step.features_share", *share);
@@ -131,36 +132,35 @@ pub(super) fn write_placement<'a>(out: &mut Writer<'a>, placement: &'a Placement
 
 pub(super) fn read_placement(
     from: &mut Reader<'_>,
-    header: &Header,
+    multiplier: &MultiplierForm,
     plan: &Plan,
     prototypes: &Matrix<'static>,
 ) -> Result<Placement> {
-    let rows = match &header.rows {
-        RowsForm::Unknown => Rows::Unknown,
-        RowsForm::Factor => Rows::Factor { mean: from.vector("rows.mean")?, sketch: from.matrix("rows.sketch")? },
-        RowsForm::Kernel(function) => Rows::Kernel {
-            function: *function,
-            samples: from.matrix("rows.samples")?,
-            means: (from.vector("rows.kernel_means")?, from.scalar("rows.kernel_mean")?),
-        },
-        RowsForm::Neighbors { neighbors, weighing } => {
-            Rows::Neighbors { samples: from.matrix("rows.samples")?, neighbors: *neighbors, weighing: weighing.clone() }
-        }
+    // What is there says which of them it is.
+    let training = if from.has("training.sketch") {
+        Training::Product { mean: from.vector("training.mean")?, sketch: from.matrix("training.sketch")? }
+    } else if from.has("training.kernel_means") {
+        let means = (from.vector("training.kernel_means")?, from.scalar("training.kernel_mean")?);
+        Training::Kernel { samples: from.matrix("training.samples")?, means }
+    } else if from.has("training.samples") {
+        Training::Neighbors { samples: from.matrix("training.samples")? }
+    } else {
+        Training::Unknown
     };
-    let side = match header.side {
-        SideForm::Plan => Side::Plan(plan.clone()),
-        SideForm::Prototypes => Side::Places(prototypes.clone()),
-        SideForm::OwnPlan => Side::Plan(read_plan(from, "side")?),
-        SideForm::OwnPlaces => Side::Places(from.matrix("side.places")?),
+    let multiplier = match multiplier {
+        MultiplierForm::Plan => Multiplier::Plan(plan.clone()),
+        MultiplierForm::Prototypes => Multiplier::Places(prototypes.clone()),
+        MultiplierForm::OwnPlan => Multiplier::Plan(read_plan(from, "multiplier")?),
+        MultiplierForm::OwnPlaces => Multiplier::Places(from.matrix("multiplier.places")?),
     };
-    let step = from.has("step.pull").then(|| read_step(from)).transpose()?;
-    Ok(Placement { rows, side, step })
+    let step = from.has("step.attraction").then(|| read_step(from)).transpose()?;
+    Ok(Placement { training, multiplier, step })
 }
 
 fn read_step(from: &mut Reader<'_>) -> Result<RowStep> {
-    let (pull, pressure) = (from.matrix("step.pull")?, from.vector("step.pressure")?);
+    let (attraction, repulsion) = (from.matrix("step.attraction")?, from.vector("step.repulsion")?);
     let features = from
         .has("step.features")
         .then(|| -> Result<_> { Ok((from.matrix("step.features")?, from.scalar("step.features_share")?)) });
-    Ok(RowStep { pull, pressure, features: features.transpose()? })
+    Ok(RowStep { attraction, repulsion, features: features.transpose()? })
 }

@@ -1,17 +1,17 @@
 //! What is written comes back.
 
 use super::*;
-use crate::affinity::KernelFunction;
+use crate::affinity::{Kernel, KernelFunction, Multiplier, Training};
+use crate::data::{Data, Run};
 use crate::embedding::Normalization;
 use crate::loss::Loss;
 use crate::method::Method;
-use crate::model::placement::{Rows, Side};
-use crate::model::{AlphaScale, GromovDr, Projection, Scaling};
+use crate::model::{AlphaScale, Common, GromovClustering, GromovDr, Parameters, Projection, Scaling, Target};
 use crate::numeric::Matrix;
 use crate::observe::{StopReason, Stopping};
 use crate::plan::Plan;
 use crate::similarity::{Definiteness, Dense};
-use crate::solve::Solver;
+use crate::solve::{Scale, Solver};
 use crate::weights::SampleWeights;
 
 pub(super) const SAMPLES: usize = 24;
@@ -35,14 +35,20 @@ pub(super) fn builder(method: Method) -> GromovDr {
 }
 
 pub(super) fn fit(parameters: GromovDr) -> Model {
-    parameters.fit(&samples()).unwrap()
+    parameters.fit(samples()).unwrap()
 }
 
 pub(super) fn soft() -> Model {
-    let solver = Solver::Mirror { epsilon: None, entropy: 0.05 };
-    let model = fit(builder(Method::TSne).solver(solver).start(crate::Start::Random));
+    let mut asked = builder(Method::TSne).solver(Solver::Mirror).init(Start::Random);
+    asked.common.settings.entropy = 0.05;
+    let model = fit(asked);
     assert!(model.plan.hard_labels().is_none());
     model
+}
+
+fn common(model: &mut Model) -> &mut Common {
+    let Parameters::Map(asked) = &mut model.parameters else { panic!("not a map") };
+    &mut asked.common
 }
 
 /// A file small enough to be damaged everywhere.
@@ -59,8 +65,8 @@ fn comes_back(model: &Model) {
     assert_eq!(&again, model);
     // Equal numbers may differ in the sign of a zero: equal bytes do not.
     assert_eq!(again.to_bytes(), bytes);
-    assert_eq!(again.predict(&new_samples()), model.predict(&new_samples()));
-    assert_eq!(again.transform(&new_samples()), model.transform(&new_samples()));
+    assert_eq!(again.predict(new_samples()), model.predict(new_samples()));
+    assert_eq!(again.place(new_samples()), model.place(new_samples()));
     assert_eq!(again.embedding(), model.embedding());
 }
 
@@ -70,10 +76,10 @@ fn text(model: &Model) -> String {
 
 #[test]
 fn every_method_comes_back_with_few_prototypes_and_with_all() {
-    for method in Method::ALL {
+    for &method in Method::ALL {
         let parameters = builder(method).neighbors(Some(12));
         comes_back(&fit(parameters.clone()));
-        comes_back(&parameters.fit(&samples().single()).unwrap());
+        comes_back(&parameters.fit(samples().single()).unwrap());
         comes_back(&fit(parameters.every_sample()));
     }
 }
@@ -81,7 +87,7 @@ fn every_method_comes_back_with_few_prototypes_and_with_all() {
 #[test]
 fn fused_soft_and_several_scales_come_back() {
     comes_back(&fit(builder(Method::TSnekhorn).alpha(0.3, AlphaScale::AtStart)));
-    comes_back(&fit(builder(Method::Pca).alpha(0.7, AlphaScale::Raw).scaling(Scaling::MinMax)));
+    comes_back(&fit(builder(Method::Pca).alpha(0.7, AlphaScale::Raw).scale(Scaling::MinMax)));
     comes_back(&soft());
     comes_back(&fit(builder(Method::TSnekhorn).perplexities(&[2.5, 1.0 / 0.3])));
     comes_back(&fit(builder(Method::TSnekhorn).normalization(Normalization::Cells).loss(Loss::Square)));
@@ -91,7 +97,7 @@ fn fused_soft_and_several_scales_come_back() {
 fn preparations_come_back() {
     for scaling in [Scaling::Standard, Scaling::MinMax, Scaling::None] {
         for method in [Method::TSnekhorn, Method::Mds, Method::KernelPca] {
-            let model = fit(builder(method).scaling(scaling).projection(Projection::To(2)));
+            let model = fit(builder(method).scale(scaling).pca(Projection::To(2)));
             assert!(model.preparation.pca.is_some());
             assert_eq!(model.preparation.scaler.is_some(), scaling != Scaling::None);
             comes_back(&model);
@@ -105,7 +111,9 @@ fn weights_come_back_as_they_were_and_uniform_ones_take_no_room() {
     let weights = SampleWeights::new(&weights).unwrap();
     assert_ne!(SampleWeights::new(&weights).unwrap(), weights, "scaling again must change them, or nothing is tested");
     for parameters in [builder(Method::Umap), builder(Method::Isomap), builder(Method::Pca).every_sample()] {
-        comes_back(&parameters.fit_observed(&samples(), Some(&weights), &mut ()).unwrap());
+        comes_back(
+            &parameters.fit_with(&(&samples()).into(), Run { weights: Some(&weights), ..Run::default() }).unwrap(),
+        );
     }
     let uniform = fit(builder(Method::Pca)).to_bytes();
     assert!(!uniform.windows(14).any(|window| window == b"sample_weights"));
@@ -116,9 +124,9 @@ fn dropped_prototypes_stay_dropped() {
     let labels = (0..SAMPLES as u32).map(|i| 2 * (i % 3)).collect();
     let start = Plan::from_labels(labels, 6, SampleWeights::uniform(SAMPLES).unwrap()).unwrap();
     let stopping = Stopping { max_rounds: 0, rel_tolerance: 0.1, abs_tolerance: 1e-300 };
-    let model = fit(builder(Method::TSne).prototypes(6).start(crate::Start::Plan(start)).stopping(stopping));
+    let model = fit(builder(Method::TSne).prototypes(6).init(Start::Plan(start)).stopping(stopping));
     assert_eq!(model.kept, [0, 2, 4]);
-    assert_eq!(model.stop, StopReason::MaxRounds);
+    assert_eq!(model.outcome.stop, StopReason::MaxRounds);
     comes_back(&model);
 }
 
@@ -126,10 +134,10 @@ fn dropped_prototypes_stay_dropped() {
 fn a_model_of_a_similarity_still_places_no_new_samples() {
     let similarity = Dense::new(Matrix::from_fn(SAMPLES, SAMPLES, |i, j| 1.0 / (1 + i.abs_diff(j)) as f64)).unwrap();
     for features in [None, Some(samples().into())] {
-        let model = builder(Method::Pca).fit_similarity(&similarity, features, None, &mut ()).unwrap();
-        assert_eq!(model.placement.rows, Rows::Unknown);
+        let model = builder(Method::Pca).fit(Data::Similarity { similarity: &similarity, features }).unwrap();
+        assert_eq!(model.placement.training, Training::Unknown);
         comes_back(&model);
-        assert!(matches!(model.predict(&new_samples()), Err(Error::Unsupported(_))));
+        assert!(matches!(model.predict(new_samples()), Err(Error::Unsupported(_))));
     }
 }
 
@@ -138,7 +146,7 @@ fn plans_of_any_shape_come_back() {
     let mut plan = Plan::random(5, SampleWeights::uniform(SAMPLES).unwrap(), 1).unwrap();
     let mut model = soft();
     for round in 0..3 {
-        model.parameters.start = crate::Start::Plan(plan.clone());
+        common(&mut model).init = Start::Plan(plan.clone());
         comes_back(&model);
         // A row that shrinks leaves room behind.
         plan.assign(7 * round, 2);
@@ -146,7 +154,7 @@ fn plans_of_any_shape_come_back() {
     (0..SAMPLES).for_each(|i| plan.assign(i, i as u32 % 5));
     model.weights = plan.weights();
     model.plan = plan;
-    assert!(matches!(&model.placement.side, Side::Plan(plan) if *plan != model.plan));
+    assert!(matches!(&model.placement.multiplier, Multiplier::Plan(plan) if *plan != model.plan));
     comes_back(&model);
 }
 
@@ -159,47 +167,51 @@ fn places_that_were_turned_come_back() {
     assert!(model.to_bytes().len() > bytes + 16 * SAMPLES, "places equal to the prototypes are not stored twice");
 }
 
+/// The words of the file are those of the command and of Python.
 #[test]
 fn every_parameter_has_its_name_in_the_text() {
     let pca = || builder(Method::Pca);
-    let mirror = Solver::Mirror { epsilon: Some(0.1), entropy: 0.0 };
+    let mut mirror = pca().solver(Solver::Mirror);
+    (mirror.common.settings.epsilon, mirror.common.settings.entropy) = (Some(0.1), 0.05);
     let rounds = Stopping { max_rounds: 7, rel_tolerance: 1e-7, abs_tolerance: 0.0 };
-    let polynomial = KernelFunction::Polynomial { gamma: None, coef0: 1.0, degree: 3 };
+    let poly = Kernel { function: KernelFunction::Polynomial, degree: 4, ..Kernel::default() };
+    let rbf = Kernel { gamma: Some(0.5), ..Kernel::default() };
     let plan = Plan::from_labels(vec![0; 6], 2, SampleWeights::uniform(6).unwrap()).unwrap();
     let table = [
-        (pca(), r#""method":"pca","prototypes":5,"dims":2,"perplexities":[4.0],"neighbors":null"#),
+        (pca(), r#""method":"pca","perplexity":[4.0],"neighbors":null"#),
+        (pca(), r#""map":{"prototypes":5,"dims":2"#),
         (pca().every_sample(), r#""prototypes":null"#),
         (pca().neighbors(Some(3)), r#""neighbors":3"#),
-        (pca().kernel(KernelFunction::Rbf { gamma: Some(0.5) }), r#""kernel":{"rbf":{"gamma":0.5}}"#),
-        (pca().kernel(polynomial), r#""kernel":{"polynomial":{"gamma":null,"coef0":1.0,"degree":3}}"#),
-        (pca().kernel(KernelFunction::Cosine), r#""kernel":"cosine""#),
-        (pca(), r#""normalization":"measure","loss":null,"alpha":1.0,"alpha_scale":"at-start""#),
+        (pca().kernel(rbf), r#""kernel":"rbf","gamma":0.5"#),
+        (pca().kernel(poly), r#""kernel":"poly","gamma":null,"coef0":1.0,"degree":4"#),
+        (pca(), r#""normalization":"measure","alpha":1.0,"alpha_scale":"start""#),
         (pca().normalization(Normalization::Cells), r#""normalization":"cells""#),
+        (pca(), r#""loss":null"#),
         (pca().loss(Loss::Square), r#""loss":"square""#),
         (pca().loss(Loss::Kl), r#""loss":"kl""#),
         (pca().loss(Loss::BinaryCrossEntropy), r#""loss":"bce""#),
         (pca().alpha(0.25, AlphaScale::Raw), r#""alpha":0.25,"alpha_scale":"raw""#),
-        (pca().start(crate::Start::Auto), r#""start":"auto""#),
-        (pca().start(crate::Start::Agglomerative), r#""start":"agglomerative""#),
-        (pca().start(crate::Start::Spectral), r#""start":"spectral""#),
-        (pca().start(crate::Start::KMeans), r#""start":"kmeans""#),
-        (pca().start(crate::Start::Random), r#""start":"random""#),
-        (pca().start(crate::Start::Plan(plan)), r#""start":"plan""#),
+        (pca().init(Start::Auto), r#""init":"auto""#),
+        (pca().init(Start::Agglomerative), r#""init":"agglomerative""#),
+        (pca().init(Start::Spectral), r#""init":"spectral""#),
+        (pca().init(Start::KMeans), r#""init":"kmeans""#),
+        (pca().init(Start::Random), r#""init":"random""#),
+        (pca().init(Start::Plan(plan)), r#""init":"plan""#),
         (pca().n_init(4).solver(Solver::Vertex), r#""n_init":4,"solver":"vertex""#),
         (pca().solver(Solver::ConditionalGradient), r#""solver":"cg""#),
-        (pca().solver(mirror), r#""solver":{"mirror":{"epsilon":0.1,"entropy":0.0}}"#),
-        (pca().stopping(rounds), r#""max_rounds":7,"rel_tolerance":1e-7,"abs_tolerance":0.0"#),
+        (mirror, r#""solver":"mirror","epsilon":0.1,"entropy":0.05"#),
+        (pca().stopping(rounds), r#""max_rounds":7,"tolerance":1e-7,"abs_tolerance":0.0"#),
         (pca().seed(u64::MAX), r#""seed":18446744073709551615"#),
-        (pca().projection(Projection::Auto), r#""projection":"auto""#),
-        (pca().projection(Projection::None), r#""projection":"none""#),
-        (pca().projection(Projection::To(50)), r#""projection":{"to":50}"#),
-        (pca().scaling(Scaling::None), r#""scaling":"none""#),
-        (pca().scaling(Scaling::Standard), r#""scaling":"standard""#),
-        (pca().scaling(Scaling::MinMax), r#""scaling":"min-max""#),
+        (pca().pca(Projection::Auto), r#""pca":"auto""#),
+        (pca().pca(Projection::None), r#""pca":"none""#),
+        (pca().pca(Projection::To(50)), r#""pca":"50""#),
+        (pca().scale(Scaling::None), r#""scale":"none""#),
+        (pca().scale(Scaling::Standard), r#""scale":"standard""#),
+        (pca().scale(Scaling::MinMax), r#""scale":"minmax""#),
     ];
     let mut model = small();
     for (parameters, expected) in table {
-        model.parameters = parameters.dims(1);
+        model.parameters = Parameters::Map(parameters.dims(1));
         let expected = expected.replace(r#""dims":2"#, r#""dims":1"#);
         assert!(text(&model).contains(&expected), "{expected} in {}", text(&model));
         comes_back(&model);
@@ -207,19 +219,43 @@ fn every_parameter_has_its_name_in_the_text() {
 }
 
 #[test]
+fn clusters_have_their_names_in_the_text_too() {
+    let model = GromovClustering::builder(2).method(Method::Pca).target(Target::Identity, Scale::Raw);
+    let model = model.fit(samples()).unwrap();
+    assert!(text(&model).contains(r#""clusters":{"clusters":2,"target":"identity","target_scale":"raw"}"#));
+    assert_eq!(model.parameters.to_json()["target"], "identity");
+    comes_back(&model);
+}
+
+#[test]
+fn names_of_features_come_back_and_find_their_columns() {
+    let names = ["height", "width", "depth"].map(String::from);
+    let run = Run { feature_names: Some(&names), ..Run::default() };
+    let model = builder(Method::Pca).fit_with(&(&samples()).into(), run).unwrap();
+    comes_back(&model);
+    let again = Model::from_bytes(&model.to_bytes()).unwrap();
+    assert_eq!(again.columns_of(&["depth", "age", "width", "height"]), Ok(vec![3, 2, 0]));
+    let missing = again.columns_of(&["depth", "age"]).unwrap_err();
+    assert_eq!(missing, Error::MissingColumns { missing: vec!["height".into(), "width".into()] });
+    assert!(missing.to_string().contains("the columns \"height\", \"width\""), "{missing}");
+    let few = Run { feature_names: Some(&names[..2]), ..Run::default() };
+    assert!(matches!(builder(Method::Pca).fit_with(&(&samples()).into(), few), Err(Error::Shape { .. })));
+}
+
+#[test]
 fn outcomes_have_their_names_in_the_text() {
     let mut model = small();
     assert!(text(&model).starts_with(r#"{"format":"gromap-model","version":1,"gromap":""#));
     for stop in [StopReason::Converged, StopReason::Stationary, StopReason::MaxRounds, StopReason::Interrupted] {
-        model.stop = stop;
+        model.outcome.stop = stop;
         assert!(text(&model).contains(&format!(r#""stop":"{stop}""#)));
         comes_back(&model);
     }
     let (psd, nsd) = (Some(Definiteness::Psd), Some(Definiteness::Nsd));
     for certificate in [None, psd, nsd, Some(Definiteness::SquaredEuclidean), Some(Definiteness::Unknown)] {
-        model.certificate = certificate;
-        model.loss_is_complete = !model.loss_is_complete;
-        model.warnings.push("not \"all\" rows\nconverged: ξ".into());
+        model.outcome.certificate = certificate;
+        model.outcome.loss_is_complete = !model.outcome.loss_is_complete;
+        model.outcome.warnings.push("not \"all\" rows\nconverged: ξ".into());
         comes_back(&model);
     }
 }
@@ -229,11 +265,12 @@ fn numbers_keep_their_bits() {
     let mut model = small();
     for number in [0.1 + 0.2, -0.0, 5e-324, f64::MAX, -1.0 / 3.0, f64::INFINITY, f64::NEG_INFINITY, 9007199254740993.0]
     {
-        (model.loss, model.hardness) = (number, -number);
-        model.history = vec![number, -number];
-        model.parameters.options.perplexities = vec![number, 1.0];
-        model.parameters.options.kernel = KernelFunction::Laplacian { gamma: Some(number) };
+        (model.outcome.loss, model.outcome.hardness) = (number, -number);
+        model.outcome.history = vec![number, -number];
+        let common = common(&mut model);
+        common.perplexities = vec![number, 1.0];
+        common.kernel = Kernel { gamma: Some(number), ..Kernel::default() };
         comes_back(&model);
-        assert_eq!(Model::from_bytes(&model.to_bytes()).unwrap().loss.to_bits(), number.to_bits());
+        assert_eq!(Model::from_bytes(&model.to_bytes()).unwrap().outcome.loss.to_bits(), number.to_bits());
     }
 }

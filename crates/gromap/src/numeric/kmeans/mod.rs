@@ -21,7 +21,6 @@ use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::Scalar;
 use crate::numeric::vector::vectorized;
-use crate::preprocessing::check_fit;
 
 /// Clusters whose means a thread computes together, at least.
 const FEW_CLUSTERS: usize = 16;
@@ -41,7 +40,7 @@ impl KMeans {
     /// The cluster of every sample. None is empty if there are as many different samples as clusters,
     /// told apart in `f32` after centring.
     pub(crate) fn labels<S: Scalar>(&self, samples: &Matrix<'_, S>, weights: &[f64]) -> Result<Vec<u32>> {
-        check_fit(samples)?;
+        samples.check_fit()?;
         check_weights(weights, samples.rows())?;
         if self.clusters == 0 || self.clusters > samples.rows() {
             let allowed = format!("from 1 to {}, the number of samples", samples.rows());

@@ -5,9 +5,10 @@
 //! products x·S.
 
 use super::Visitor;
-use crate::features::{Samples, square};
+use crate::data::Samples;
 use crate::numeric::Matrix;
 use crate::numeric::vector::dot;
+use crate::transport::square;
 
 pub(crate) struct FeatureTerm<'a> {
     samples: &'a Samples<'a>,

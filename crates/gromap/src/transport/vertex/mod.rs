@@ -166,13 +166,13 @@ fn lowest(costs: &[f64]) -> (u32, f64) {
 
 /// Sweeps of vertex descent for a fixed target.
 #[derive(Debug, Clone)]
-pub struct VertexDescent {
+pub(crate) struct VertexDescent {
     rng: Xoshiro256PlusPlus,
 }
 
 impl VertexDescent {
     /// Visits samples in an order that depends on the seed alone.
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { rng: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 }

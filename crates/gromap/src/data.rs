@@ -1,0 +1,221 @@
+//! The one door for data: what a fit is given, in whatever form and precision it comes.
+//!
+//! ```text
+//! Data::Samples     N×p features            ──► scaled, projected, compared by the method's own similarity
+//! Data::Distances   N×N distances           ──► the similarity that the method makes of distances
+//! Data::Similarity  N×N, as an operator     ──► taken as it is
+//! ```
+//!
+//! Precision is decided behind this door: [`Samples`] hold `f32` or `f64`, and only the core compiles numerical code for
+//! both. What is known of data before they are read, their [`Shape`], is enough to plan memory.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+use crate::numeric::{Matrix, Scalar};
+use crate::observe::Observer;
+use crate::plan::Plan;
+use crate::similarity::Similarity;
+use crate::weights::SampleWeights;
+
+/// Samples N×p, one in each row, or another matrix of as many rows, in either precision.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Samples<'a> {
+    /// Single precision.
+    F32(Matrix<'a, f32>),
+    /// Double precision.
+    F64(Matrix<'a, f64>),
+}
+
+/// Runs the same code on a matrix of either precision.
+macro_rules! either {
+    ($samples:expr, |$matrix:ident| $body:expr) => {
+        match $samples {
+            $crate::data::Samples::F32($matrix) => $body,
+            $crate::data::Samples::F64($matrix) => $body,
+        }
+    };
+}
+pub(crate) use either;
+
+impl<'a> From<Matrix<'a, f32>> for Samples<'a> {
+    fn from(matrix: Matrix<'a, f32>) -> Self {
+        Self::F32(matrix)
+    }
+}
+
+impl<'a> From<Matrix<'a, f64>> for Samples<'a> {
+    fn from(matrix: Matrix<'a, f64>) -> Self {
+        Self::F64(matrix)
+    }
+}
+
+impl<'a, S: Scalar> From<&'a Matrix<'_, S>> for Samples<'a> {
+    fn from(matrix: &'a Matrix<'_, S>) -> Self {
+        S::samples(matrix.view())
+    }
+}
+
+impl Samples<'_> {
+    /// Number of samples N.
+    #[allow(clippy::len_without_is_empty)] // only ever compared with another length
+    pub fn len(&self) -> usize {
+        either!(self, |m| m.rows())
+    }
+
+    /// Number of features p.
+    pub fn columns(&self) -> usize {
+        either!(self, |m| m.columns())
+    }
+
+    /// Whether they are kept in single precision.
+    pub fn is_single(&self) -> bool {
+        matches!(self, Self::F32(_))
+    }
+
+    /// The same samples, borrowed.
+    pub fn view(&self) -> Samples<'_> {
+        either!(self, |m| m.view().into())
+    }
+
+    /// The same samples in single precision, copied only if they are not.
+    pub fn single(&self) -> Matrix<'_, f32> {
+        either!(self, |m| m.single())
+    }
+
+    /// The same samples with some of their columns, in this order.
+    pub fn select(&self, columns: &[usize]) -> Samples<'static> {
+        either!(self, |m| Matrix::from_fn(m.rows(), columns.len(), |i, j| m[(i, columns[j])]).into())
+    }
+
+    /// Refuses NaN and infinities, naming the first such entry.
+    pub fn check_finite(&self, what: &'static str) -> Result<()> {
+        either!(self, |m| m.check_finite(what))
+    }
+
+    /// Refuses the wrong number of rows, NaN and infinities in the features of other data.
+    pub(crate) fn check(&self, samples: usize) -> Result<()> {
+        Error::check_len("rows of the features", samples, self.len())?;
+        self.check_finite("features")
+    }
+
+    /// Copies rows, widened.
+    pub(crate) fn copy_rows(&self, rows: Range<usize>, out: &mut [f64]) {
+        let range = rows.start * self.columns()..rows.end * self.columns();
+        either!(self, |m| out.iter_mut().zip(&m.values()[range]).for_each(|(o, v)| *o = v.to_f64()));
+    }
+
+    /// TᵀX, n×p: the features of each prototype times its weight.
+    pub(crate) fn gather(&self, plan: &Plan) -> Matrix<'static> {
+        let mut sums = Matrix::zeros(plan.prototypes(), self.columns());
+        let mut sample = vec![0.0; self.columns()];
+        for i in 0..plan.len() {
+            self.copy_rows(i..i + 1, &mut sample);
+            for (k, mass) in plan.row(i).iter() {
+                sums.row_mut(k).iter_mut().zip(&sample).for_each(|(sum, x)| *sum += mass * x);
+            }
+        }
+        sums
+    }
+
+    /// F = TᵀX / q, n×p: the mean features of each prototype; zero where one is not used.
+    pub(crate) fn means(&self, plan: &Plan) -> Matrix<'static> {
+        let mut means = self.gather(plan);
+        for (k, &weight) in plan.weights().iter().enumerate() {
+            let scale = if weight > 0.0 { 1.0 / weight } else { 0.0 };
+            means.row_mut(k).iter_mut().for_each(|value| *value *= scale);
+        }
+        means
+    }
+
+    /// Σ h_i·‖x_i‖².
+    pub(crate) fn weighted_square(&self, weights: &[f64]) -> f64 {
+        let mut sample = vec![0.0; self.columns()];
+        let of_sample = |(i, h): (usize, &f64)| {
+            self.copy_rows(i..i + 1, &mut sample);
+            h * sample.iter().map(|x| x * x).sum::<f64>()
+        };
+        weights.iter().enumerate().map(of_sample).sum()
+    }
+}
+
+/// What a fit is given.
+#[derive(Clone)]
+pub enum Data<'a> {
+    /// Samples, one in each row.
+    Samples(Samples<'a>),
+    /// An N×N matrix of distances, of which the method makes what it would make of samples. New samples cannot be placed.
+    Distances(Samples<'a>),
+    /// A similarity that is known already; the method says how prototypes relate and how similarities are compared. New
+    /// samples cannot be placed.
+    Similarity {
+        /// C_X.
+        similarity: &'a dyn Similarity,
+        /// Features of the samples, for the profiles of the prototypes and for the fused objective.
+        features: Option<Samples<'a>>,
+    },
+}
+
+impl<'a, T: Into<Samples<'a>>> From<T> for Data<'a> {
+    fn from(samples: T) -> Self {
+        Self::Samples(samples.into())
+    }
+}
+
+impl<'a> Data<'a> {
+    /// Distances, N×N.
+    pub fn distances(distances: impl Into<Samples<'a>>) -> Self {
+        Self::Distances(distances.into())
+    }
+
+    /// A similarity without features.
+    pub fn similarity(similarity: &'a dyn Similarity) -> Self {
+        Self::Similarity { similarity, features: None }
+    }
+
+    /// Number of samples N.
+    #[allow(clippy::len_without_is_empty)] // only ever compared with another length
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Samples(samples) | Self::Distances(samples) => samples.len(),
+            Self::Similarity { similarity, .. } => similarity.len(),
+        }
+    }
+}
+
+/// What is known of data before they are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Number of samples N.
+    pub samples: usize,
+    /// What there is of them.
+    pub form: Form,
+    /// Whether numbers are kept in single precision.
+    pub is_single: bool,
+}
+
+/// The form of data: the variants of [`Data`], without the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Samples of so many features.
+    Samples {
+        /// Number of features p.
+        features: usize,
+    },
+    /// A matrix of pairs, distances or similarities, with so many stored entries; N² of them are a dense one.
+    Pairs {
+        /// Number of stored entries.
+        stored: u64,
+    },
+}
+
+/// How a fit is run: what it is told beside the data, and whom it tells.
+#[derive(Default)]
+pub struct Run<'r> {
+    /// Weights of the samples; equal unless given.
+    pub weights: Option<&'r SampleWeights>,
+    /// Names of the features, which the model keeps: columns of new samples are then matched by name.
+    pub feature_names: Option<&'r [String]>,
+    /// Told of every stage and round; may end the fit.
+    pub observer: Option<&'r mut dyn Observer>,
+}

@@ -1,0 +1,89 @@
+//! The clustering end of the method: a plan to a target without places, learnt (srGWB) or the identity (srGWI).
+
+use super::options::{GromovClustering, Parameters, Target};
+use super::placement::RowStep;
+use super::prepared::{self, Found, Prepared};
+use super::{Common, Model};
+use crate::data::{Data, Run};
+use crate::error::Result;
+use crate::loss::Loss;
+use crate::numeric::Matrix;
+use crate::observe::{Event, Observer, Stage};
+use crate::outcome::{Outcome, lowest_of};
+use crate::plan::Plan;
+use crate::solve::{Barycenter, Input, Scale, Settings, Srgw};
+use crate::transport::TransportProblem;
+
+impl GromovClustering {
+    /// Clusters samples, distances or by a similarity.
+    pub fn fit<'d>(&self, data: impl Into<Data<'d>>) -> Result<Model> {
+        self.fit_with(&data.into(), Run::default())
+    }
+
+    /// The same with weighted samples, or telling an observer of every stage and round.
+    pub fn fit_with(&self, data: &Data<'_>, run: Run<'_>) -> Result<Model> {
+        self.common.check()?;
+        prepared::run(&self.common, data, false, run, |prepared, observer| {
+            let found = self.solve(prepared, observer)?;
+            prepared.model(Parameters::Clusters(self.clone()), found)
+        })
+    }
+
+    /// The lowest of `n_init` descents.
+    fn solve(&self, prepared: &Prepared<'_>, observer: &mut dyn Observer) -> Result<Found> {
+        let Common { init, n_init, settings, .. } = &self.common;
+        let loss = match self.target {
+            Target::Free => self.common.loss(),
+            // The other losses are infinite at the zeros of the identity.
+            Target::Identity => self.common.loss.unwrap_or(Loss::Square),
+        };
+        loss.check_similarity(&prepared.similarity().bounds())?;
+        let ground = prepared.ground(&self.common, loss);
+        let similarity = prepared.similarity();
+        let descend = |seed: u64| -> Result<(Plan, Matrix<'static>, Outcome)> {
+            observer.on(&Event::Stage(Stage::Start));
+            let start = init.plan(&ground, self.clusters, seed)?;
+            observer.on(&Event::Stage(Stage::Fit));
+            let (settings, weights) = (Settings { seed, ..*settings }, prepared.weights.clone());
+            if self.target == Target::Free {
+                let input = Input::new(similarity).sample_weights(weights).start(start);
+                let problem = Barycenter::new(vec![input], self.clusters).loss(loss).settings(settings);
+                let mut found = problem.solve_observed(observer)?;
+                return Ok((found.plans.remove(0), found.target, found.outcome));
+            }
+            let problem = Srgw::identity(similarity, self.clusters, self.target_scale).loss(loss).settings(settings);
+            let found = problem.sample_weights(weights).start(start).solve_observed(observer)?;
+            let identity = Matrix::from_fn(self.clusters, self.clusters, |k, l| if k == l { 1.0 } else { 0.0 });
+            Ok((found.plan, identity, found.outcome))
+        };
+        let (plan, target, outcome) =
+            lowest_of(*n_init, settings.seed, descend, |(.., outcome)| (outcome.loss, outcome.stop))?;
+        Ok(Found {
+            places: Matrix::zeros(self.clusters, 0),
+            step: Some(self.row_step(prepared, &plan, &target, loss)?),
+            target: Some(target),
+            plan,
+            kept: (0..self.clusters as u32).collect(),
+            loss: outcome.loss,
+            loss_is_complete: outcome.loss_is_complete,
+            history: outcome.history,
+            stop: outcome.stop,
+            eigenvalues: Vec::new(),
+        })
+    }
+
+    /// How new samples choose among the clusters; those that are not used are out of reach.
+    fn row_step(&self, prepared: &Prepared<'_>, plan: &Plan, target: &Matrix<'_>, loss: Loss) -> Result<RowStep> {
+        let similarity = prepared.similarity();
+        let scale = match self.target {
+            Target::Free => Scale::Raw,
+            Target::Identity => self.target_scale,
+        };
+        let problem = TransportProblem::scaled(similarity, scale.factor(&similarity.bounds())?, target, loss, 1.0, 0.0);
+        let weights = plan.weights();
+        let mut step = RowStep::of(&problem, &weights);
+        let unused = step.repulsion.iter_mut().zip(&weights).filter(|(_, weight)| **weight == 0.0);
+        unused.for_each(|(repulsion, _)| *repulsion = f64::INFINITY);
+        Ok(step)
+    }
+}

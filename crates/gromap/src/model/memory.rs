@@ -1,0 +1,192 @@
+//! What a fit will hold, part by part: the recipe says what its similarity takes (`affinity/`), the rest is here.
+
+use super::options::{Common, GromovClustering, GromovDr};
+use super::preparation::{Projection, Scaling};
+use crate::affinity::InputAffinity;
+use crate::data::{Form, Shape};
+use crate::memory::{MemoryPlan, Search, Sizes, bytes};
+use crate::method::Spec;
+use crate::neighbors::searches_exactly;
+use crate::observe::Stage;
+use crate::solve::Solver;
+use crate::start::most_groups;
+
+impl GromovDr {
+    /// What [`fit`](Self::fit) will hold for data of this shape.
+    pub fn memory_plan(&self, shape: &Shape) -> MemoryPlan {
+        let fused = self.alpha < 1.0;
+        let mut plan = self.common.memory_plan(shape, self.prototypes, fused);
+        if self.prototypes.is_none_or(|n| n >= shape.samples) {
+            let places = bytes(64, &[shape.samples as u64, self.dims as u64]);
+            plan.hold("places and their steps", places, Stage::Fit, Stage::Fit);
+            self.plan_all_pairs(shape, &mut plan);
+        }
+        plan
+    }
+
+    /// Forces between all pairs of samples, for kernels that are normalised by more than one number and for similarities
+    /// whose neighbours are not known.
+    fn plan_all_pairs(&self, shape: &Shape, plan: &mut MemoryPlan) {
+        let Spec { recipe, kernel, .. } = self.common.spec(Some(self.normalization));
+        let is_given = matches!(shape.form, Form::Pairs { .. });
+        if recipe.is_local() && (is_given || kernel.needs_all_pairs()) {
+            let pairs = bytes(24, &[shape.samples as u64, shape.samples as u64]);
+            plan.hold("similarities and forces of all pairs, N×N", pairs, Stage::Fit, Stage::Fit);
+        }
+    }
+}
+
+impl GromovClustering {
+    /// What [`fit`](Self::fit) will hold for data of this shape.
+    pub fn memory_plan(&self, shape: &Shape) -> MemoryPlan {
+        self.common.memory_plan(shape, Some(self.clusters), false)
+    }
+}
+
+impl Common {
+    fn memory_plan(&self, shape: &Shape, prototypes: Option<usize>, fused: bool) -> MemoryPlan {
+        let samples = shape.samples;
+        let features = match shape.form {
+            Form::Samples { features } => features,
+            Form::Pairs { .. } => 0,
+        };
+        let sizes = Sizes {
+            samples: samples as u64,
+            features: features as u64,
+            kept: self.components(samples, features).map_or(features, |components| components.min(features)) as u64,
+            prototypes: prototypes.unwrap_or(samples).min(samples) as u64,
+            value: if shape.is_single { 4 } else { 8 },
+        };
+        let mut plan = MemoryPlan { parts: Vec::new(), neighbors: None };
+        let recipe = self.recipe();
+        match shape.form {
+            Form::Samples { .. } => {
+                plan.hold("samples", sizes.values(sizes.features), Stage::Prepare, Stage::Fit);
+                self.plan_preparation(&sizes, fused, &mut plan);
+                plan_neighbors(&*recipe, &sizes, &mut plan);
+                recipe.memory(&sizes, &mut plan);
+            }
+            Form::Pairs { stored } => plan_given(&sizes, stored, &mut plan),
+        }
+        self.plan_descent(&sizes, recipe.is_local(), &mut plan);
+        plan
+    }
+
+    fn plan_preparation(&self, sizes: &Sizes, fused: bool, plan: &mut MemoryPlan) {
+        let is_projected = sizes.kept < sizes.features || matches!(self.pca, Projection::To(_));
+        if self.scale != Scaling::None {
+            // Projected samples are made from scaled ones, which then go; the fused term scales once more.
+            let until = if is_projected && !fused { Stage::Prepare } else { Stage::Fit };
+            plan.hold("scaled samples", sizes.values(sizes.features), Stage::Prepare, until);
+        }
+        if is_projected {
+            let scatter = bytes(16, &[sizes.features, sizes.features.min(sizes.samples)]);
+            plan.hold("scatter of the features", scatter, Stage::Prepare, Stage::Prepare);
+            plan.hold("projected samples", sizes.values(sizes.kept), Stage::Prepare, Stage::Fit);
+        }
+    }
+
+    fn plan_descent(&self, sizes: &Sizes, is_local: bool, plan: &mut MemoryPlan) {
+        let &Sizes { samples: n, features, kept, prototypes, value } = sizes;
+        plan.hold("weights and labels", bytes(40, &[n]), Stage::Prepare, Stage::Fit);
+        if value == 8 {
+            plan.hold("samples in single precision, for the start", bytes(4, &[n, kept]), Stage::Start, Stage::Fit);
+        }
+        plan.hold("mean samples of the prototypes", bytes(8, &[prototypes, features]), Stage::Fit, Stage::Fit);
+        plan.hold("samples that new ones are compared with", bytes(4, &[n, kept]), Stage::Fit, Stage::Fit);
+        if prototypes == n {
+            return;
+        }
+        if is_local {
+            let groups = most_groups(n as usize, prototypes as usize) as u64;
+            plan.hold("similarities of the first groups", bytes(40, &[groups, groups]), Stage::Start, Stage::Start);
+        }
+        plan.hold("similarities of prototypes", bytes(80, &[prototypes, prototypes]), Stage::Fit, Stage::Fit);
+        if self.settings.solver != Solver::Vertex {
+            plan.hold("soft plan, N×n", bytes(36, &[n, prototypes]), Stage::Start, Stage::Fit);
+        }
+    }
+}
+
+/// The search for neighbours, and what it finds.
+fn plan_neighbors(recipe: &dyn InputAffinity, sizes: &Sizes, plan: &mut MemoryPlan) {
+    let samples = sizes.samples as usize;
+    let Some(near) = recipe.neighborhood(samples) else { return };
+    let k = near.k.min(samples.saturating_sub(1));
+    let exact = searches_exactly(samples);
+    plan.neighbors = Some(Search { k, exact });
+    let list = bytes(8, &[sizes.samples, k as u64]);
+    let single = bytes(4, &[sizes.samples, sizes.kept]);
+    let copies = if sizes.value == 4 { 1 } else { 2 };
+    plan.hold("samples in single precision", single.saturating_mul(copies), Stage::Neighbors, Stage::Neighbors);
+    let lists = if exact { list } else { list.saturating_mul(2) };
+    plan.hold("lists of the search", lists, Stage::Neighbors, Stage::Neighbors);
+    plan.hold("neighbours", list, Stage::Neighbors, Stage::Affinity);
+}
+
+/// A matrix of pairs that is given.
+fn plan_given(sizes: &Sizes, stored: u64, plan: &mut MemoryPlan) {
+    let dense = stored >= sizes.pairs(sizes.samples);
+    let entry = if dense { sizes.value } else { sizes.value + 4 };
+    // Twice, because the transpose of one that is not symmetric is kept too.
+    plan.hold("given matrix of pairs", bytes(2 * entry, &[stored]), Stage::Prepare, Stage::Fit);
+    if dense {
+        let products = bytes(8, &[sizes.samples, sizes.prototypes]);
+        plan.hold("products with the similarity", products, Stage::Start, Stage::Fit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::method::Method;
+
+    fn shape(samples: usize, features: usize, is_single: bool) -> Shape {
+        Shape { samples, form: Form::Samples { features }, is_single }
+    }
+
+    fn peak(recipe: &GromovDr, samples: usize, features: usize) -> u64 {
+        recipe.memory_plan(&shape(samples, features, true)).peak()
+    }
+
+    #[test]
+    fn methods_of_all_pairs_need_their_square() {
+        for method in [Method::KernelPca, Method::Isomap] {
+            let recipe = GromovDr::builder().method(method);
+            assert!(peak(&recipe, 20_000, 5) >= 4 * 20_000 * 20_000, "{method}");
+        }
+        for method in [Method::Pca, Method::Mds, Method::TSne, Method::TSnekhorn, Method::Umap] {
+            let recipe = GromovDr::builder().method(method);
+            assert!(peak(&recipe, 200_000, 5) < 200_000 * 200_000 / 20, "{method}");
+        }
+    }
+
+    #[test]
+    fn parts_that_follow_each_other_are_not_added_up() {
+        let plan = GromovDr::builder().memory_plan(&shape(10_000, 784, true));
+        let all: u64 = plan.parts.iter().map(|part| part.bytes).sum();
+        assert!(plan.peak() < all);
+        assert!(plan.peak() >= 10_000 * 784 * 4);
+        assert_eq!(plan.neighbors, Some(Search { k: 90, exact: true }));
+        let many = GromovDr::builder().memory_plan(&shape(100_001, 784, true));
+        assert_eq!(many.neighbors, Some(Search { k: 90, exact: false }));
+    }
+
+    #[test]
+    fn numbers_beyond_any_machine_do_not_wrap() {
+        let plan = GromovDr::builder().method(Method::Isomap).memory_plan(&shape(usize::MAX, usize::MAX, false));
+        assert!(plan.check(u64::MAX - 1).is_err());
+    }
+
+    #[test]
+    fn the_refusal_names_what_is_largest() {
+        let error = GromovDr::builder()
+            .method(Method::Isomap)
+            .memory_plan(&shape(20_000, 3, false))
+            .check(1 << 30)
+            .unwrap_err();
+        let Error::Memory { needed, limit, what, .. } = error else { panic!("{error}") };
+        assert!(needed > 6_400_000_000 && limit == 1 << 30 && what.contains("shortest paths"), "{needed} {what}");
+    }
+}

@@ -1,0 +1,250 @@
+//! Data of any form on their way into a fit: one shape for samples, distances and similarities.
+
+use super::options::{Common, Parameters};
+use super::placement::{Placement, RowStep};
+use super::preparation::Preparation;
+use super::{FittedTo, Model};
+use crate::affinity::{self, Affinity, InputAffinity, Multiplier, Training};
+use crate::data::{Data, Run, Samples};
+use crate::error::{Error, Result};
+use crate::loss::Loss;
+use crate::method::Method;
+use crate::numeric::Matrix;
+use crate::observe::{Event, Observer, Stage, StopReason};
+use crate::outcome::Outcome;
+use crate::plan::Plan;
+use crate::similarity::Similarity;
+use crate::start::Ground;
+use crate::weights::SampleWeights;
+
+/// What a fit works on.
+pub(crate) struct Prepared<'a> {
+    similarity: Held<'a>,
+    fitted_to: FittedTo,
+    preparation: Preparation,
+    /// Scaled and projected samples, if there are samples.
+    samples: Option<Samples<'a>>,
+    /// The features as they were given: the prototypes have their means.
+    features: Option<Samples<'a>>,
+    /// The features as the fused term compares them, if it counts.
+    pub(crate) fused: Option<Samples<'a>>,
+    feature_names: Option<Vec<String>>,
+    pub(crate) weights: SampleWeights,
+    warnings: Vec<String>,
+}
+
+enum Held<'a> {
+    Given(&'a dyn Similarity),
+    Built(Box<dyn Similarity>),
+}
+
+/// What a fit found.
+pub(crate) struct Found {
+    /// Places on the map; n×0 without one.
+    pub(crate) places: Matrix<'static>,
+    /// The target of clusters.
+    pub(crate) target: Option<Matrix<'static>>,
+    pub(crate) plan: Plan,
+    /// Which prototypes of those asked for they are.
+    pub(crate) kept: Vec<u32>,
+    pub(crate) loss: f64,
+    pub(crate) loss_is_complete: bool,
+    pub(crate) history: Vec<f64>,
+    pub(crate) stop: StopReason,
+    /// How samples choose among prototypes; `None` where every sample is one.
+    pub(crate) step: Option<RowStep>,
+    /// Eigenvalues behind the coordinates of a classical spectral embedding.
+    pub(crate) eigenvalues: Vec<f64>,
+}
+
+impl Common {
+    /// Scales and projects samples, and builds C_X; `is_fused` where features count beside it.
+    pub(crate) fn prepare<'a>(
+        &self,
+        data: &'a Data<'_>,
+        is_fused: bool,
+        weights: Option<&SampleWeights>,
+        observer: &mut dyn Observer,
+    ) -> Result<Prepared<'a>> {
+        let weights = match weights {
+            Some(weights) => {
+                Error::check_len("number of sample_weights", data.len(), weights.len())?;
+                weights.clone()
+            }
+            None => SampleWeights::uniform(data.len())?,
+        };
+        let given = |similarity, fitted_to, features| Prepared {
+            similarity,
+            fitted_to,
+            preparation: Preparation::default(),
+            samples: None,
+            features,
+            fused: None,
+            feature_names: None,
+            weights,
+            warnings: Vec::new(),
+        };
+        match data {
+            Data::Samples(samples) => {
+                observer.on(&Event::Stage(Stage::Prepare));
+                samples.check_finite("samples")?;
+                let components = self.components(samples.len(), samples.columns());
+                let preparation = Preparation::fit(samples, self.scale, components)?;
+                let ready = preparation.apply(samples)?;
+                let affinity = affinity::build(&*self.recipe(), &Data::Samples(ready.view()), observer)?;
+                let fused = is_fused.then(|| preparation.scaled(samples)).transpose()?;
+                let (similarity, warnings) = built(affinity);
+                let prepared = given(similarity, FittedTo::Samples, Some(samples.view()));
+                Ok(Prepared { preparation, samples: Some(ready), fused, warnings, ..prepared })
+            }
+            Data::Distances(_) => {
+                self.check_distances()?;
+                let (similarity, warnings) = built(affinity::build(&*self.recipe(), data, observer)?);
+                Ok(Prepared { warnings, ..given(similarity, FittedTo::Distances, None) })
+            }
+            Data::Similarity { similarity, features } => {
+                if let Some(features) = features {
+                    features.check(similarity.len())?;
+                }
+                let features = features.as_ref().map(Samples::view);
+                let fused = features.clone().filter(|_| is_fused);
+                Ok(Prepared { fused, ..given(Held::Given(*similarity), FittedTo::Similarity, features) })
+            }
+        }
+    }
+
+    /// Refuses distances where the method needs samples.
+    fn check_distances(&self) -> Result<()> {
+        if self.recipe().takes_distances() {
+            return Ok(());
+        }
+        let takes = |method: &&Method| Self { method: **method, ..self.clone() }.recipe().takes_distances();
+        let allowed: Vec<&str> = Method::ALL.iter().filter(takes).map(|method| method.name()).collect();
+        let (what, name) = ("method for given distances", self.method.name().into());
+        Err(Error::Name { what, name, allowed: allowed.join(", ") })
+    }
+}
+
+fn built(affinity: Affinity) -> (Held<'static>, Vec<String>) {
+    let warnings = affinity.warnings.iter().map(ToString::to_string).collect();
+    (Held::Built(affinity.similarity), warnings)
+}
+
+impl<'a> Prepared<'a> {
+    /// The same, with names of the features for the model to keep.
+    pub(crate) fn named(mut self, names: Option<&[String]>) -> Result<Self> {
+        if let (Some(names), Some(features)) = (names, &self.features) {
+            Error::check_len("names of features", features.columns(), names.len())?;
+            self.feature_names = Some(names.to_vec());
+        }
+        Ok(self)
+    }
+
+    pub(crate) fn similarity(&self) -> &dyn Similarity {
+        match &self.similarity {
+            Held::Given(similarity) => *similarity,
+            Held::Built(similarity) => &**similarity,
+        }
+    }
+
+    /// What starts are made from.
+    pub(crate) fn ground(&self, common: &Common, loss: Loss) -> Ground<'_> {
+        Ground {
+            similarity: self.similarity(),
+            samples: self.samples.as_ref().map(Samples::single),
+            weights: &self.weights,
+            loss,
+            is_local: common.recipe().is_local(),
+            solver: common.settings.solver,
+        }
+    }
+
+    /// The model of what was found.
+    pub(crate) fn model(&self, parameters: Parameters, found: Found) -> Result<Model> {
+        let spec = parameters.spec();
+        let multiplier = found.multiplier(&*spec.recipe);
+        let training = match &self.samples {
+            Some(samples) => spec.recipe.new_samples().training(samples, self.similarity(), &multiplier)?,
+            None => Training::Unknown,
+        };
+        let step = found.step.map(|step| if spec.votes { RowStep::vote(step.repulsion.len()) } else { step });
+        let kind = self.similarity().definiteness();
+        let certified = parameters.common().loss() == Loss::Square && kind.has_hard_optimum();
+        Ok(Model {
+            parameters,
+            fitted_to: self.fitted_to,
+            prototypes: found.places,
+            target: found.target,
+            weights: found.plan.weights(),
+            features: self.features.as_ref().map(|samples| samples.means(&found.plan)),
+            feature_names: self.feature_names.clone(),
+            outcome: Outcome {
+                loss: found.loss,
+                loss_is_complete: found.loss_is_complete,
+                history: found.history,
+                stop: found.stop,
+                hardness: found.plan.hardness(),
+                certificate: certified.then_some(kind),
+                warnings: self.warnings.clone(),
+            },
+            plan: found.plan,
+            kept: found.kept,
+            preparation: self.preparation.clone(),
+            placement: Placement { training, multiplier, step },
+        })
+    }
+}
+
+impl Found {
+    /// What rows of similarities are multiplied by.
+    fn multiplier(&self, recipe: &dyn InputAffinity) -> Multiplier {
+        if self.step.is_some() {
+            return Multiplier::Plan(self.plan.clone());
+        }
+        // A mean over neighbours needs no more than places; z_i = Σ_j C_ij·h_j·z_j / λ for the eigenvectors of C_X.
+        if recipe.neighborhood(self.plan.len()).is_some() {
+            return Multiplier::Places(self.places.clone());
+        }
+        let weights = self.plan.sample_weights();
+        let over = |c: usize| match self.eigenvalues.get(c) {
+            Some(value) if *value > 0.0 => 1.0 / value,
+            _ => 0.0,
+        };
+        let dual = |j: usize, c: usize| weights[j] * self.places[(j, c)] * over(c);
+        Multiplier::Places(Matrix::from_fn(self.places.rows(), self.places.columns(), dual))
+    }
+
+    /// Drops prototypes that lost all their samples.
+    pub(crate) fn without_unused(mut self) -> Self {
+        let weights = self.plan.weights();
+        self.kept.retain(|&k| weights[k as usize] > 0.0);
+        if self.kept.len() == weights.len() {
+            return self;
+        }
+        let at = |k: usize| self.kept[k] as usize;
+        let n = self.kept.len();
+        let rows = |matrix: &Matrix<'_>| Matrix::from_fn(n, matrix.columns(), |k, c| matrix[(at(k), c)]);
+        self.places = rows(&self.places);
+        self.plan = self.plan.restricted(&self.kept);
+        self.step = self.step.map(|step| RowStep {
+            attraction: Matrix::from_fn(n, n, |k, l| step.attraction[(at(k), at(l))]),
+            repulsion: (0..n).map(|k| step.repulsion[at(k)]).collect(),
+            features: step.features.map(|(features, share)| (rows(&features), share)),
+        });
+        self
+    }
+}
+
+/// Prepares data and runs `solve` on them: what every fit has in common.
+pub(crate) fn run<'a, T>(
+    common: &Common,
+    data: &'a Data<'_>,
+    is_fused: bool,
+    run: Run<'_>,
+    solve: impl FnOnce(&Prepared<'a>, &mut dyn Observer) -> Result<T>,
+) -> Result<T> {
+    let mut nobody = ();
+    let observer = run.observer.unwrap_or(&mut nobody);
+    let prepared = common.prepare(data, is_fused, run.weights, observer)?.named(run.feature_names)?;
+    solve(&prepared, observer)
+}

@@ -1,0 +1,52 @@
+//! What it costs a sample to stand for prototypes far from it in input space: the linear term of the fused objective,
+//! Σ ‖x_i − f_k‖²·T[i,k], row by row and never as an N×n matrix.
+
+use std::ops::Range;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+
+use crate::data::Samples;
+use crate::numeric::Matrix;
+
+/// ‖x‖².
+#[inline]
+pub(crate) fn square(x: &[f64]) -> f64 {
+    x.iter().map(|v| v * v).sum()
+}
+
+/// β·‖x_i − f_k‖² for given prototype features f.
+#[derive(Debug, Clone)]
+pub(crate) struct FeatureCost<'a> {
+    samples: &'a Samples<'a>,
+    prototypes: Matrix<'a>,
+    /// ‖f_k‖².
+    squares: Vec<f64>,
+    factor: f64,
+}
+
+impl<'a> FeatureCost<'a> {
+    pub(crate) fn new(samples: &'a Samples<'a>, prototypes: Matrix<'a>, factor: f64) -> Self {
+        let squares = (0..prototypes.rows()).map(|k| square(prototypes.row(k))).collect();
+        Self { samples, prototypes, squares, factor }
+    }
+
+    /// The costs of a range of samples, n numbers each.
+    pub(crate) fn rows(&self, rows: Range<usize>, out: &mut [f64]) {
+        let (count, n, p) = (rows.len(), self.prototypes.rows(), self.prototypes.columns());
+        let mut samples = vec![0.0; count * p];
+        self.samples.copy_rows(rows, &mut samples);
+        for (row, x) in out.chunks_exact_mut(n).zip(samples.chunks_exact(p)) {
+            let own = square(x);
+            row.iter_mut().zip(&self.squares).for_each(|(o, f)| *o = self.factor * (own + f));
+        }
+        matmul(
+            MatMut::from_row_major_slice_mut(out, count, n),
+            Accum::Add,
+            MatRef::from_row_major_slice(&samples, count, p),
+            self.prototypes.as_faer().transpose(),
+            -2.0 * self.factor,
+            Par::Seq,
+        );
+    }
+}

@@ -34,16 +34,16 @@ pub(crate) fn lowest_of<T, E>(
     loss_and_stop: impl Fn(&T) -> (f64, StopReason),
 ) -> Result<T, E> {
     let mut best = descend(seed)?;
+    let (mut lowest, mut stop) = loss_and_stop(&best);
     for init in 1..n_init {
-        if loss_and_stop(&best).1 == StopReason::Interrupted {
+        if stop == StopReason::Interrupted {
             break;
         }
         let next = descend(seed.wrapping_add(init as u64))?;
-        let (loss, stop) = loss_and_stop(&next);
-        if loss < loss_and_stop(&best).0 {
-            best = next;
-        } else if stop == StopReason::Interrupted {
-            break;
+        let loss;
+        (loss, stop) = loss_and_stop(&next);
+        if loss < lowest {
+            (best, lowest) = (next, loss);
         }
     }
     Ok(best)

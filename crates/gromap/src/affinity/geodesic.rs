@@ -20,8 +20,7 @@ use crate::data::{Data, Samples, either};
 use crate::error::{Error, Result};
 use crate::memory::{MemoryPlan, Sizes};
 use crate::neighbors::Metric;
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
+use crate::numeric::{Matrix, Scalar};
 use crate::observe::Stage;
 
 /// The recipe of geodesic distances.

@@ -12,9 +12,8 @@ use super::{Affinity, InputAffinity, Landmarks, NewSamples, Source};
 use crate::data::either;
 use crate::error::{Error, Result};
 use crate::memory::{MemoryPlan, Sizes};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
 use crate::numeric::centring::{centre_both, centred_columns};
+use crate::numeric::{Matrix, Scalar};
 use crate::observe::Stage;
 use crate::similarity::{Definiteness, Dense};
 

@@ -11,11 +11,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
 use crate::numeric::blocks::BLOCK;
 use crate::numeric::centring::centred_columns;
 use crate::numeric::eigen::symmetric_eigen;
+use crate::numeric::{Matrix, Scalar};
 use crate::similarity::LowRank;
 
 /// Eigenvalues below this share of the largest are left out.

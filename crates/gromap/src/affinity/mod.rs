@@ -127,7 +127,7 @@ impl<T: NeighborAffinity> InputAffinity for T {
     /// The neighbour graph united with its transpose, what is solved on it, and the similarity that stays.
     fn memory(&self, sizes: &Sizes, plan: &mut MemoryPlan) {
         let k = NeighborWeights::neighborhood(self, sizes.samples as usize).k as u64;
-        let stored = sizes.pairs(2 * k);
+        let stored = sizes.pairs(k.saturating_mul(2));
         let (making, kept) = self.bytes_per_entry();
         plan.hold(
             "neighbour graph while its weights are found",

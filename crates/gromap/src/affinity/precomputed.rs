@@ -5,8 +5,7 @@
 
 use super::Affinity;
 use crate::error::{Error, Result};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
+use crate::numeric::{Matrix, Scalar};
 use crate::similarity::{Dense, Similarity, Sparse};
 
 /// What the method that takes a given similarity needs of it.

@@ -29,8 +29,7 @@ use crate::observe::{Observer, Round, StopReason, Stopping, drive};
 use crate::plan::Plan;
 use crate::similarity::Similarity;
 use crate::solve::{Settings, Solver};
-use crate::transport::FeatureCost;
-use crate::transport::{PlanSummary, TransportProblem, TransportState};
+use crate::transport::{FeatureCost, PlanSummary, TransportProblem, TransportState};
 use crate::weights::SampleWeights;
 
 /// Prototypes without places yet are optimised first in more dimensions than the map has, where they can pass each other,

@@ -177,6 +177,9 @@ mod tests {
     fn numbers_beyond_any_machine_do_not_wrap() {
         let plan = GromovDr::builder().method(Method::Isomap).memory_plan(&shape(usize::MAX, usize::MAX, false));
         assert!(plan.check(u64::MAX - 1).is_err());
+        let all = GromovDr::builder().neighbors(Some(usize::MAX)).memory_plan(&shape(1000, 3, true));
+        assert_eq!(all.neighbors, Some(Search { k: 999, exact: true }));
+        assert!(all.peak() < 1 << 30, "{}", all.peak());
     }
 
     #[test]

@@ -17,6 +17,9 @@ use crate::similarity::Similarity;
 use crate::start::Ground;
 use crate::weights::SampleWeights;
 
+/// Names of features that a model keeps, at most: the header of its file must stay below 100 MB, whatever must be escaped.
+const MOST_NAME_BYTES: usize = 10 << 20;
+
 /// What a fit works on.
 pub(crate) struct Prepared<'a> {
     similarity: Held<'a>,
@@ -135,7 +138,12 @@ impl<'a> Prepared<'a> {
     pub(crate) fn named(mut self, names: Option<&[String]>) -> Result<Self> {
         if let (Some(names), Some(features)) = (names, &self.features) {
             Error::check_len("names of features", features.columns(), names.len())?;
-            self.feature_names = Some(names.to_vec());
+            if names.iter().map(String::len).sum::<usize>() <= MOST_NAME_BYTES {
+                self.feature_names = Some(names.to_vec());
+            } else {
+                let warning = format!("names of features are not kept: they take more than {MOST_NAME_BYTES} bytes");
+                self.warnings.push(warning);
+            }
         }
         Ok(self)
     }

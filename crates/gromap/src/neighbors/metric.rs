@@ -21,10 +21,9 @@ use rayon::prelude::*;
 
 use super::check_distance;
 use crate::error::{Error, Result};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
 use crate::numeric::blocks::{BLOCK, blocks, sum_in_order};
 use crate::numeric::vector::vectorized;
+use crate::numeric::{Matrix, Scalar};
 
 /// How the distance of two samples is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

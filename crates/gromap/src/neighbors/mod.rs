@@ -29,8 +29,7 @@ pub(crate) use self::ranks::ranks;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
+use crate::numeric::{Matrix, Scalar};
 
 /// A way to find neighbours; an index of another library joins here.
 pub trait NeighborSearch: Sync {

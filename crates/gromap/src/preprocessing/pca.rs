@@ -11,11 +11,10 @@ use rayon::prelude::*;
 use super::check_transform;
 use super::subspace::leading_subspace;
 use crate::error::{Error, Result};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
 use crate::numeric::centring::{column_means, column_sums};
 use crate::numeric::eigen::{fix_sign, symmetric_eigen};
 use crate::numeric::vector::vectorized;
+use crate::numeric::{Matrix, Scalar};
 
 /// Features up to which the covariance is decomposed as a whole.
 const EXACT_FEATURES: usize = 2000;

@@ -2,9 +2,8 @@
 
 use super::check_transform;
 use crate::error::{Error, Result};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
 use crate::numeric::centring::{column_means, column_sums};
+use crate::numeric::{Matrix, Scalar};
 
 /// A fitted scaling of the features. Fitting is two passes over the samples.
 ///

@@ -9,10 +9,9 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
 use crate::numeric::blocks::sum_in_order;
 use crate::numeric::spectrum::{Search, leading_eigenpairs};
+use crate::numeric::{Matrix, Scalar};
 use crate::similarity::{Dense, Side, Similarity};
 
 /// ‖A·v − λ·v‖ of a component, relative to the largest variance; the variances are then right to

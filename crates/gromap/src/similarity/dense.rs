@@ -15,10 +15,9 @@ use rayon::prelude::*;
 use super::{Bounds, Contents, Definiteness, Extreme, Side, Similarity, Sketch};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
 use crate::numeric::blocks::BLOCK;
 use crate::numeric::vector::vectorized;
+use crate::numeric::{Matrix, Scalar};
 use crate::plan::{Columns, Plan, PlanRow};
 
 /// Rows of C added at once: as many streams as memory serves best.

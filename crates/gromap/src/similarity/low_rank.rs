@@ -13,10 +13,9 @@ use rayon::prelude::*;
 use super::{Bounds, Contents, Definiteness, Extreme, Side, Similarity, Sketch};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
 use crate::numeric::blocks::{BLOCK, blocks, sum_in_order};
 use crate::numeric::vector::vectorized;
+use crate::numeric::{Matrix, Scalar};
 use crate::plan::{Plan, PlanRow};
 
 /// A similarity A·Bᵀ, or A·Aᵀ.

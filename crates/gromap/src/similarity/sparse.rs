@@ -9,10 +9,9 @@ use rayon::prelude::*;
 use super::{Bounds, Contents, Definiteness, Extreme, Side, Similarity, Sketch};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
 use crate::numeric::blocks::{BLOCK, blocks};
 use crate::numeric::vector::vectorized;
+use crate::numeric::{Matrix, Scalar};
 use crate::plan::{Plan, PlanRow};
 
 /// Columns of a thin matrix next to each other in a panel.

@@ -5,8 +5,7 @@ use crate::affinity::{Multiplier, NewSamples, Training};
 use crate::error::{Error, Result};
 use crate::model::placement::Placement;
 use crate::model::{Model, Parameters};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
+use crate::numeric::{Matrix, Scalar};
 
 /// How far a weight may be from the sum it stands for.
 const ROUNDING: f64 = 1e-9;

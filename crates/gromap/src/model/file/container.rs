@@ -13,8 +13,7 @@ use serde::Deserialize;
 
 use super::checksum::crc64;
 use crate::error::{Error, Result};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
+use crate::numeric::{Matrix, Scalar};
 
 /// Name of the format, and the key of the JSON text.
 pub(super) const FORMAT: &str = "gromap-model";
@@ -120,7 +119,7 @@ impl<'a> Writer<'a> {
         self.vector(CHECKSUM, vec![0u8; WORD]);
         let texts = [(FORMAT.to_owned(), text)].into_iter().collect();
         let Ok(mut bytes) = serialize(self.tensors, Some(texts)) else {
-            unreachable!("a header of a few names and numbers stays below the limit of 100 MB")
+            unreachable!("names and numbers stay below the limit of 100 MB: those of features are limited")
         };
         let end = bytes.len() - WORD;
         let checksum = crc64(&bytes[..end]);

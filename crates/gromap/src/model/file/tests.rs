@@ -238,6 +238,11 @@ fn names_of_features_come_back_and_find_their_columns() {
     let missing = again.columns_of(&["depth", "age"]).unwrap_err();
     assert_eq!(missing, Error::MissingColumns { missing: vec!["height".into(), "width".into()] });
     assert!(missing.to_string().contains("the columns \"height\", \"width\""), "{missing}");
+    let endless = ["x".repeat(11 << 20), "y".into(), "z".into()];
+    let run = Run { feature_names: Some(&endless), ..Run::default() };
+    let nameless = builder(Method::Pca).fit_with(&samples().into(), run).unwrap();
+    assert_eq!((&nameless.feature_names, nameless.outcome.warnings.len()), (&None, 1));
+    comes_back(&nameless);
     let few = Run { feature_names: Some(&names[..2]), ..Run::default() };
     assert!(matches!(builder(Method::Pca).fit_with(&(&samples()).into(), few), Err(Error::Shape { .. })));
 }

@@ -18,9 +18,8 @@ use rayon::prelude::*;
 
 use self::points::Points;
 use crate::error::{Error, Result};
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
 use crate::numeric::vector::vectorized;
+use crate::numeric::{Matrix, Scalar};
 
 /// Clusters whose means a thread computes together, at least.
 const FEW_CLUSTERS: usize = 16;

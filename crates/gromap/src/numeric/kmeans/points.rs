@@ -9,10 +9,9 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use crate::numeric::Matrix;
-use crate::numeric::Scalar;
 use crate::numeric::blocks::{BLOCK, blocks, sum_in_order};
 use crate::numeric::vector::vectorized;
+use crate::numeric::{Matrix, Scalar};
 
 /// Samples of a tile of distances.
 const SAMPLES: usize = 256;

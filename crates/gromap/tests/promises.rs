@@ -281,6 +281,18 @@ fn an_observer_may_stop_a_model_and_keeps_the_best() {
 }
 
 #[test]
+fn several_perplexities_share_one_search_for_neighbours() {
+    let mut searches = 0;
+    let mut watch = |event: &Event| {
+        searches += usize::from(matches!(event, Event::Stage(Stage::Neighbors)));
+        Flow::Continue
+    };
+    let recipe = GromovDr::builder().prototypes(5).perplexities(&[5.0, 12.0, 30.0]);
+    recipe.fit_with(&(&groups(120)).into(), Run { observer: Some(&mut watch), ..Run::default() }).unwrap();
+    assert_eq!(searches, 1);
+}
+
+#[test]
 fn scores_are_the_same_bytes_for_any_number_of_threads() {
     let (samples, map) = (factor(3, 900, 6), factor(4, 900, 2));
     let label = |i: usize, groups: u32| (samples[(i, 0)] * 1e4) as u32 % groups;

@@ -2,13 +2,19 @@
 //! line, which therefore win. So a file can say whatever the command line can, and is checked by the same rules.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use toml::{Table, Value};
 
-use crate::failure::{Failure, Outcome, shown};
+use crate::args::values::Bytes;
+use crate::failure::{Failure, Outcome, clipped, shown};
+
+/// No file of options is this long.
+const LONGEST: u64 = 1 << 20;
 
 /// Not options of a run, but about where they come from.
 const ABOUT_OPTIONS: [&str; 4] = ["config", "print_config", "help", "dry_run"];
@@ -17,13 +23,18 @@ const ABOUT_OPTIONS: [&str; 4] = ["config", "print_config", "help", "dry_run"];
 pub(crate) fn expanded(arguments: Vec<OsString>) -> Outcome<Vec<OsString>> {
     let Some(path) = named(&arguments) else { return Ok(arguments) };
     let name = shown(Path::new(&path));
-    let text = std::fs::read_to_string(&path).map_err(|error| Failure::reading(&name, &error))?;
+    let mut text = String::new();
+    let read = File::open(&path).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
+    read.map_err(|error| Failure::reading(&name, &error))?;
+    if text.len() as u64 > LONGEST {
+        return Err(Failure::usage(format!("{name}: it is longer than {}, no file of options", Bytes(LONGEST))));
+    }
     let table: Table =
         text.parse().map_err(|error: toml::de::Error| Failure::usage(format!("{name}: {}", error.message())))?;
     let mut options = Vec::new();
     for (key, value) in &table {
         if ABOUT_OPTIONS.contains(&key.replace('-', "_").as_str()) {
-            return Err(Failure::usage(format!("{name}: {key} cannot come from a file")));
+            return Err(Failure::usage(format!("{name}: {} cannot come from a file", clipped(key))));
         }
         match value {
             Value::Boolean(true) => options.push(format!("--{key}")),
@@ -63,7 +74,10 @@ fn word(file: &str, key: &str, value: &Value) -> Outcome<String> {
             let words: Outcome<Vec<String>> = values.iter().map(|value| word(file, key, value)).collect();
             words.map(|words| words.join(","))
         }
-        _ => Err(Failure::usage(format!("{file}: {key} must be a number, text, true, false or a list"))),
+        _ => {
+            let key = clipped(key);
+            Err(Failure::usage(format!("{file}: {key} must be a number, text, true, false or a list")))
+        }
     }
 }
 
@@ -139,6 +153,7 @@ mod tests {
         assert!(message("method = {}").contains("method must be a number, text"));
         assert!(message("config = \"b.toml\"").contains("config cannot come from a file"));
         assert!(message("= 3").contains("a.toml"));
+        assert!(message(&"# endless".repeat(1 << 20)).contains("a.toml: it is longer than 1.0 MiB"));
         assert!(
             expanded(words(&["gromap", "fit", "--config", "/nowhere.toml"]))
                 .unwrap_err()

@@ -1,6 +1,7 @@
 //! What can go wrong, in the words of the command line: a kind that decides the exit code, a message, and, where there
 //! is one, a hint.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -100,14 +101,15 @@ impl Failure {
 
     /// The object that programs read.
     pub(crate) fn to_json(&self) -> Value {
-        json!({"error": {"kind": self.kind.name(), "message": self.message, "hint": self.hint}})
+        let (message, hint) = (cut(&self.message, MOST_SAID), self.hint.as_deref().map(|hint| cut(hint, MOST_SAID)));
+        json!({"error": {"kind": self.kind.name(), "message": message, "hint": hint}})
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.message)?;
-        self.hint.iter().try_for_each(|hint| write!(f, "\n  hint: {hint}"))
+        write!(f, "{}", cut(&self.message, MOST_SAID))?;
+        self.hint.iter().try_for_each(|hint| write!(f, "\n  hint: {}", cut(hint, MOST_SAID)))
     }
 }
 
@@ -157,7 +159,50 @@ impl From<gromap_report::Error> for Failure {
 
 /// A path for people.
 pub(crate) fn shown(path: &Path) -> String {
-    if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() }
+    if path.as_os_str() == "-" { "standard input".into() } else { on_one_line(&path.display().to_string()) }
+}
+
+/// Letters of a cell, a name or a value that a message repeats, and of a whole message.
+const MOST_REPEATED: usize = 60;
+const MOST_SAID: usize = 2000;
+
+/// What a file or an option says, as a message repeats it: on one line, and no longer than anyone reads.
+pub(crate) fn clipped(text: &str) -> String {
+    // Whatever follows would be cut off again.
+    let start = cut(text, MOST_REPEATED);
+    cut(&on_one_line(&start), MOST_REPEATED).into_owned()
+}
+
+/// The beginning of a text, with an ellipsis if there is more.
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) if text.len() > end => Cow::Owned(format!("{}…", &text[..end])),
+        _ => Cow::Borrowed(text),
+    }
+}
+
+fn on_one_line(text: &str) -> String {
+    text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t")
+}
+
+/// Text that can do nothing to a terminal but appear there: what would move its cursor, change its state or turn the order of
+/// letters round is written as the escape that JSON has for it, so JSON stays JSON. Ends of lines and tabs stay too.
+pub(crate) fn safe(text: &str) -> Cow<'_, str> {
+    let acts = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match acts(c) {
+            true => safe += &format!("\\u{:04x}", u32::from(c)),
+            false => safe.push(c),
+        }
+    }
+    Cow::Owned(safe)
 }
 
 /// "did you mean", if a name is near one that exists.
@@ -171,7 +216,7 @@ pub(crate) fn near_miss<'n>(name: &str, names: impl IntoIterator<Item = &'n str>
 pub(crate) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     const MOST: usize = 20;
     let mut names = names.into_iter();
-    let first: Vec<&str> = names.by_ref().take(MOST).collect();
+    let first: Vec<String> = names.by_ref().take(MOST).map(clipped).collect();
     let rest = names.count();
     let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     format!("{}{more}", first.join(", "))
@@ -200,5 +245,24 @@ mod tests {
     fn many_names_are_cut_short() {
         assert_eq!(listed(["a", "b"]), "a, b");
         assert!(listed((0..30).map(|_| "x")).ends_with("x and 10 more"));
+        assert!(listed(["x".repeat(5_000_000).as_str()]).chars().count() <= MOST_REPEATED + 1);
+    }
+
+    #[test]
+    fn what_is_repeated_is_short_and_on_one_line() {
+        assert_eq!(clipped("a\nb"), "a\\nb");
+        assert_eq!(clipped(&"é".repeat(MOST_REPEATED)), "é".repeat(MOST_REPEATED));
+        assert_eq!(clipped(&"é".repeat(MOST_REPEATED + 1)), "é".repeat(MOST_REPEATED) + "…");
+        let long = Failure::data("x".repeat(5_000_000)).hint("y".repeat(5_000_000));
+        assert!(long.to_string().len() < 2 * MOST_SAID + 100 && long.to_json().to_string().len() < 2 * MOST_SAID + 100);
+    }
+
+    #[test]
+    fn what_acts_on_a_terminal_is_written_out() {
+        assert_eq!(safe("plain, é, 日本, 👩‍🔬\n\tindented"), "plain, é, 日本, 👩‍🔬\n\tindented");
+        assert_eq!(safe("\u{1b}[2Jx\r\u{7f}\u{9b}1m"), "\\u001b[2Jx\\u000d\\u007f\\u009b1m");
+        assert_eq!(safe("user\u{202e}txt\u{2066}"), "user\\u202etxt\\u2066");
+        let value = Value::String("a\u{1b}\u{9b}\u{202e}\n\"".into());
+        assert_eq!(serde_json::from_str::<Value>(&safe(&value.to_string())).unwrap(), value);
     }
 }

@@ -15,7 +15,7 @@ use gromap::{GromovClustering, GromovDr, Method, Plan, SampleWeights};
 use crate::args::options::FitOptions;
 use crate::data::source::Room;
 use crate::data::vector;
-use crate::failure::{Failure, Outcome, near_miss};
+use crate::failure::{Failure, Outcome, clipped, near_miss};
 
 /// The verbs that fit something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +155,8 @@ pub(crate) fn start(init: &str, prototypes: usize, weights: &SampleWeights, room
     let path = Path::new(init);
     if !path.is_file() {
         let names: Vec<&str> = Start::names().collect();
-        let failure = Failure::usage(format!("--init {init} is neither a file nor one of {}", names.join(", ")));
+        let failure =
+            Failure::usage(format!("--init {} is neither a file nor one of {}", clipped(init), names.join(", ")));
         return Err(match near_miss(init, names) {
             Some(near) => failure.hint(format!("did you mean --init {near}?")),
             None => failure,
@@ -165,7 +166,7 @@ pub(crate) fn start(init: &str, prototypes: usize, weights: &SampleWeights, room
     let label = |(row, word): (usize, &String)| {
         let number = word.parse::<u32>().ok().filter(|&label| (label as usize) < prototypes);
         number.ok_or_else(|| {
-            let most = prototypes - 1;
+            let (most, word) = (prototypes - 1, clipped(word));
             Failure::data(format!("{init}: label {row} is \"{word}\"; it must be a whole number from 0 to {most}"))
         })
     };

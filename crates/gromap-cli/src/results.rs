@@ -8,6 +8,7 @@ use gromap::{Method, Model};
 use gromap_report::Classes;
 use serde_json::{Map, Value, json};
 
+use crate::failure::clipped;
 use crate::machine;
 use crate::watch::Seconds;
 
@@ -212,7 +213,7 @@ impl<'a> Summary<'a> {
             }
             write!(f, "  {weight:>6.4}  {members:>7}")?;
             if let Some((class, purity)) = majority {
-                write!(f, "  {class:<12}  {:>5.1}%", 100.0 * purity)?;
+                write!(f, "  {:<12}  {:>5.1}%", clipped(class), 100.0 * purity)?;
             }
             writeln!(f)?;
         }

@@ -131,6 +131,39 @@ fn two_outputs_that_are_one_file_are_refused_before_anything_is_read() {
     assert!(!bench.files().contains(&"a.html".to_owned()));
 }
 
+/// What never ends is refused once it is longer than it may be, and what is repeated of it is short.
+#[test]
+fn endless_input_is_refused() {
+    let bench = bench();
+    let long = "9".repeat(5_000_000);
+    bench.write("line.csv", format!("a,b\n1,2\n3,{long}\n"));
+    bench.write("cell.csv", format!("a,b\n1,2\n3,{long}z\n"));
+    bench.write("labels.csv", format!("a\nb\n{long}"));
+    bench.write("header.csv", format!("a,{long}z\n1,2\n3,x\n"));
+    let small = |arguments: &[&str], code: i32, kind: &str, words: &[&str]| {
+        let error = refused_in(&bench, arguments, code, kind, words);
+        assert!(error.to_string().len() < 1000, "{} bytes", error.to_string().len());
+    };
+    small(&["fit", "line.csv", "--max-memory", "16MiB"], 1, "memory", &["line.csv, line 3", "longer than 1.0 MiB"]);
+    small(&["fit", "x.npy", "--labels", "labels.csv", "--max-memory", "16MiB"], 1, "memory", &["labels.csv, line 3"]);
+    small(&["fit", "cell.csv"], 3, "data", &["cell.csv, line 3, column", "999…", "is not a number"]);
+    small(&["fit", "header.csv"], 3, "data", &["header.csv, line 3, column", "999…", "\\\"x\\\" is not a number"]);
+    bench.write("header.csv", format!("a,{long}z\n1,2\n3,4\n"));
+    small(&["fit", "header.csv", "--labels", "q"], 2, "usage", &["the columns of header.csv are a, 999"]);
+    #[cfg(unix)]
+    {
+        small(&["fit", "x.npy", "--config", "/dev/zero"], 2, "usage", &["/dev/zero: it is longer than 1.0 MiB"]);
+        for format in ["csv", "npy", "edges", "mtx", "arrow"] {
+            let fit = ["fit", "/dev/zero", "--format", format, "--max-memory", "16MiB"];
+            small(&fit, 1, "memory", &["/dev/zero needs"]);
+        }
+        small(&["fit", "x.npy", "--labels", "/dev/zero"], 2, "usage", &["neither a column nor a file"]);
+        small(&["transform", "/dev/zero", "x.npy", "--max-memory", "16MiB"], 1, "memory", &["/dev/zero needs"]);
+        let score = ["score", "/dev/zero", "--labels", "/dev/zero", "--max-memory", "16MiB"];
+        small(&score, 1, "memory", &["/dev/zero needs"]);
+    }
+}
+
 #[test]
 fn three_is_bad_data() {
     let bench = bench();

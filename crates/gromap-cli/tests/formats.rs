@@ -103,19 +103,36 @@ fn csv_tsv_and_gzip() {
     assert_eq!(loss("x.data", csv(",").as_bytes(), &[&columns[..], &["--format", "csv"]].concat()), expected(false));
 }
 
+/// What a run finds that is given bytes by a pipe.
+fn piped(bench: &Bench, arguments: &[&str], bytes: &[u8]) -> Value {
+    let mut command = bench.command(&with(arguments, &["--json"]));
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program starts");
+    child.stdin.take().expect("a pipe").write_all(bytes).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
 #[test]
 fn standard_input() {
     let bench = Bench::new();
-    let arguments =
-        [&["fit", "-", "--format", "csv", "--labels", "kind", "--weights", "weight", "--json"], &QUICK[..]].concat();
-    let mut child =
-        bench.command(&arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program starts");
-    child.stdin.take().expect("a pipe").write_all(csv(",").as_bytes()).expect("it reads");
-    let output = child.wait_with_output().expect("it ends");
-    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let arguments = [&["fit", "-", "--format", "csv", "--labels", "kind", "--weights", "weight"], &QUICK[..]].concat();
+    let found = piped(&bench, &arguments, csv(",").as_bytes());
     check(&found);
     assert_eq!(found["loss"].as_f64(), Some(expected(false)));
     assert_eq!(bench.error(&["fit", "-"], 2)["hint"], "give --format, such as --format csv");
+}
+
+/// A pipe can be read only once: nobody may look at its beginning first.
+#[test]
+#[cfg(target_os = "linux")]
+fn pipes() {
+    let bench = Bench::new();
+    let labels: String = (0..SAMPLES).map(|i| format!("{}\n", label(i))).collect();
+    bench.write("labels.csv", &labels);
+    let fit = [&["fit", "/dev/stdin", "--format", "npy", "--labels", "labels.csv"], &QUICK[..]].concat();
+    check(&piped(&bench, &fit, &npy_f64()));
+    let scored = piped(&bench, &["score", "/dev/stdin", "--labels", "labels.csv"], labels.as_bytes());
+    assert_eq!(scored["metrics"]["ari"], 1.0, "{scored}");
 }
 
 #[cfg(feature = "columnar")]

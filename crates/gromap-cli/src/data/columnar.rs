@@ -24,7 +24,7 @@ use super::claims;
 use super::source::{Room, Source};
 use super::table::{Role, named_role};
 use super::{Content, Loaded, Values, Wanted};
-use crate::failure::{Failure, Outcome, listed};
+use crate::failure::{Failure, Outcome, clipped, listed};
 
 /// Rows decoded at once.
 const BATCH: usize = 8192;
@@ -133,7 +133,8 @@ fn columns(source: &Source, schema: &Schema, wanted: &Wanted) -> Outcome<Vec<Col
             None if is_number(kind) || items(kind).is_some() => Role::Feature,
             None if is_text(kind) => Role::Text,
             None => {
-                let message = format!("{}: column \"{name}\" holds {kind}, neither numbers nor text", source.name);
+                let (file, name, kind) = (&source.name, clipped(name), clipped(&kind.to_string()));
+                let message = format!("{file}: column \"{name}\" holds {kind}, neither numbers nor text");
                 return Err(Failure::data(message).hint("leave it out of the file"));
             }
         };
@@ -158,7 +159,7 @@ fn gather(
     let mut rows = 0;
     for batch in batches {
         let batch = batch.map_err(|error| bad(source, &error))?;
-        let about = |column: &Column| format!("{}, column \"{}\"", source.name, column.name);
+        let about = |column: &Column| format!("{}, column \"{}\"", source.name, clipped(&column.name));
         let mut blocks = Vec::new();
         for (at, column) in columns.iter_mut().enumerate() {
             let array = batch.column(at);
@@ -284,7 +285,7 @@ fn doubles(array: &ArrayRef) -> Outcome<Vec<f64>> {
         DataType::Float16 => widened!(Float16Type),
         DataType::Float32 => widened!(Float32Type),
         DataType::Float64 => array.as_primitive::<Float64Type>().values().to_vec(),
-        other => return Err(Failure::data(format!("its values are {other}, not numbers"))),
+        other => return Err(Failure::data(format!("its values are {}, not numbers", clipped(&other.to_string())))),
     })
 }
 
@@ -308,6 +309,9 @@ fn words(array: &ArrayRef) -> Outcome<Vec<String>> {
             let word = |row: usize| if array.is_null(row) { String::new() } else { numbers[row].to_string() };
             Ok((0..array.len()).map(word).collect())
         }
-        other => Err(Failure::data(format!("its values are {other}, neither numbers nor text"))),
+        other => {
+            let kind = clipped(&other.to_string());
+            Err(Failure::data(format!("its values are {kind}, neither numbers nor text")))
+        }
     }
 }

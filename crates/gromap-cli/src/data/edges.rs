@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use super::source::{Room, Source};
 use super::sparse::Rows;
 use super::{Content, Loaded, lines};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, clipped};
 
-/// Bytes that an edge takes while it is read: two entries, and perhaps two new names.
-const BYTES_PER_EDGE: usize = 200;
+/// Bytes that an entry of an edge takes while it is read, with its share of new names but for their letters.
+const BYTES_PER_EDGE: u64 = 200;
 
 /// A graph with a name for each node.
 pub(super) fn read(source: &Source, room: Room) -> Outcome<Loaded> {
@@ -19,6 +19,7 @@ pub(super) fn read(source: &Source, room: Room) -> Outcome<Loaded> {
     let name = stream.name.clone();
     let mut nodes: HashMap<String, u32> = HashMap::new();
     let mut edges: Vec<(u32, u32, f64)> = Vec::new();
+    let mut letters = 0;
     lines::for_each(&mut stream, &['#', '%'], |number, text| {
         let bad = |problem: String| Failure::data(format!("{name}, line {number}: {problem}"));
         let mut words = text.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
@@ -29,20 +30,25 @@ pub(super) fn read(source: &Source, room: Room) -> Outcome<Loaded> {
             (None, _) => 1.0,
             (Some(weight), None) => {
                 let number = weight.parse().ok().filter(|weight: &f64| weight.is_finite() && *weight >= 0.0);
-                number.ok_or_else(|| bad(format!("the weight \"{weight}\" must be a number that is not negative")))?
+                number.ok_or_else(|| {
+                    bad(format!("the weight \"{}\" must be a number that is not negative", clipped(weight)))
+                })?
             }
             _ => return Err(bad("an edge is two nodes and perhaps a weight".into())),
         };
         let mut node = |word: &str| {
             let next = nodes.len() as u32;
-            *nodes.entry(word.to_owned()).or_insert(next)
+            *nodes.entry(word.to_owned()).or_insert_with(|| {
+                letters += word.len() as u64;
+                next
+            })
         };
         let (from, to) = (node(from), node(to));
         edges.push((from, to, weight));
         if from != to {
             edges.push((to, from, weight));
         }
-        room.check_values(&name, edges.len(), 1, BYTES_PER_EDGE)
+        room.check(&name, letters + BYTES_PER_EDGE * edges.len() as u64)
     })?;
     if edges.is_empty() {
         return Err(Failure::data(format!("{name}: there is no edge")));
@@ -96,5 +102,6 @@ mod tests {
         assert!(message("a b -1\n").contains("\"-1\" must be a number that is not negative"));
         assert!(message("# nothing\n").contains("no edge"));
         assert!(message(&"a b\n".repeat(100)).contains("needs"));
+        assert!(message(&format!("a {}\n", "b".repeat(900))).contains("needs"));
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn read(path: &Path, room: Room) -> Outcome<Loaded> {
     let mut held = 0;
     let mut size = None;
     for (file, _) in &files {
-        let source = Source::file(file)?;
+        let source = Source::file(file, room)?;
         let picture = decode(&source, room)?;
         let (first, found) = (*size.get_or_insert((picture.width, picture.height)), (picture.width, picture.height));
         if first != found {

@@ -119,7 +119,7 @@ pub(super) fn labels(source: &Source, room: Room) -> Outcome<Vec<String>> {
 /// The labels that go with a file of images, if they are beside it.
 pub(super) fn labels_beside(path: &Path, room: Room) -> Outcome<Option<Vec<String>>> {
     let Some(found) = beside(path) else { return Ok(None) };
-    labels(&Source::file(&found)?, room).map(Some)
+    labels(&Source::file(&found, room)?, room).map(Some)
 }
 
 fn beside(path: &Path) -> Option<PathBuf> {

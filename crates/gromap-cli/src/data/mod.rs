@@ -31,7 +31,7 @@ use gromap_report::Classes;
 
 use crate::args::options::{DataOptions, Format, Precision};
 use crate::args::values::Picture;
-use crate::failure::{Failure, Outcome, listed, near_miss, shown};
+use crate::failure::{Failure, Outcome, clipped, listed, near_miss, shown};
 use source::{Room, Source};
 pub(crate) use sparse::Rows;
 pub(crate) use table::Role;
@@ -205,12 +205,13 @@ pub(crate) fn read(request: &Request<'_>) -> Outcome<Dataset> {
 
 /// Number of samples and features, if the header of the file has them; no values are read.
 pub(crate) fn shape(request: &Request<'_>) -> Outcome<Option<Shape>> {
-    if request.path.as_os_str() == "-" {
+    // Standard input and pipes can be read only once.
+    if request.path.as_os_str() == "-" || request.path.exists() && !request.path.is_file() {
         return Ok(None);
     }
     let (size, is_single) = match request.format()? {
-        Format::Npy => npy::extent(&Source::file(request.path)?)?,
-        Format::Idx => idx::extent(&Source::file(request.path)?)?,
+        Format::Npy => npy::extent(&Source::file(request.path, request.room)?)?,
+        Format::Idx => idx::extent(&Source::file(request.path, request.room)?)?,
         _ => return Ok(None),
     };
     let is_single = request.options.precision.map_or(is_single, |precision| precision == Precision::F32);
@@ -280,7 +281,7 @@ impl<'a> Request<'a> {
         }
         let source = match self.path.to_str() {
             Some("-") => Source::drained("standard input".into(), std::io::stdin().lock(), self.room)?,
-            _ => Source::file(self.path)?,
+            _ => Source::file(self.path, self.room)?,
         };
         if source.len() == 0 {
             return Err(Failure::data(format!("{} is empty", source.name)));
@@ -378,9 +379,9 @@ impl<'a> Request<'a> {
             0 => format!("{} has no columns with names", shown(self.path)),
             _ => format!("the columns of {} are {}", shown(self.path), listed(columns())),
         };
-        let failure = Failure::usage(format!("{option} {name} is neither a column nor a file; {there}"));
+        let failure = Failure::usage(format!("{option} {} is neither a column nor a file; {there}", clipped(name)));
         Err(match near_miss(name, columns()) {
-            Some(near) => failure.hint(format!("did you mean {option} {near}?")),
+            Some(near) => failure.hint(format!("did you mean {option} {}?", clipped(near))),
             None => failure,
         })
     }

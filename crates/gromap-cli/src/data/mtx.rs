@@ -9,7 +9,7 @@
 use super::source::{Room, Source};
 use super::sparse::Rows;
 use super::{Content, Loaded, Values, lines};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, clipped};
 
 /// What the first line says.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,13 +28,16 @@ impl Kind {
             return Err("it does not begin with %%MatrixMarket matrix coordinate or array".into());
         };
         if !["real", "double", "integer", "pattern"].contains(&field) {
-            return Err(format!("its values are {field}; they must be real, integer or pattern"));
+            return Err(format!("its values are {}; they must be real, integer or pattern", clipped(field)));
         }
         let mirrored = match symmetry {
             "general" => None,
             "symmetric" => Some(1.0),
             "skew-symmetric" => Some(-1.0),
-            _ => return Err(format!("its symmetry is {symmetry}; it must be general, symmetric or skew-symmetric")),
+            _ => {
+                let symmetry = clipped(symmetry);
+                return Err(format!("its symmetry is {symmetry}; it must be general, symmetric or skew-symmetric"));
+            }
         };
         Ok(Self { is_array: layout == "array", is_pattern: field == "pattern", mirrored })
     }
@@ -72,7 +75,9 @@ impl Matrix {
         let Some([height, width, claimed]) = self.sizes else {
             return self.begin(&words, most, room);
         };
-        let number = |word: &str| word.parse::<f64>().map_err(|_| Failure::data(format!("\"{word}\" is not a number")));
+        let number = |word: &str| {
+            word.parse::<f64>().map_err(|_| Failure::data(format!("\"{}\" is not a number", clipped(word))))
+        };
         if self.entries.len() == claimed {
             return Err(Failure::data(format!("there are more than the {claimed} entries that the header claims")));
         }
@@ -84,7 +89,7 @@ impl Matrix {
         }
         let place = |word: &str, most: usize| {
             let index = word.parse::<usize>().ok().filter(|index| (1..=most).contains(index));
-            index.ok_or_else(|| Failure::data(format!("\"{word}\" must be from 1 to {most}")))
+            index.ok_or_else(|| Failure::data(format!("\"{}\" must be from 1 to {most}", clipped(word))))
         };
         let value = match (&words[..], self.kind.is_pattern) {
             ([_, _], true) => 1.0,

@@ -10,7 +10,7 @@
 use super::source::{Room, Source, Stream};
 use super::{Content, Loaded, Values};
 use crate::args::values::Picture;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, clipped};
 
 /// Headers of numpy are some hundred bytes.
 const LONGEST_HEADER: usize = 1 << 16;
@@ -84,7 +84,8 @@ impl Header {
         let mut letters = descr.chars();
         let order = letters.next().unwrap_or(' ');
         let kind = letters.next().unwrap_or(' ');
-        let size: usize = letters.as_str().parse().map_err(|_| format!("its values are '{descr}', not numbers"))?;
+        let size: usize =
+            letters.as_str().parse().map_err(|_| format!("its values are '{}', not numbers", clipped(descr)))?;
         let is_fortran = value("fortran_order")?.starts_with("True");
         let shape = value("shape")?.strip_prefix('(').and_then(|rest| rest.split(')').next());
         let axes = shape.ok_or("the header has no shape")?.split(',').map(str::trim).filter(|axis| !axis.is_empty());
@@ -99,7 +100,8 @@ impl Header {
         };
         if !known || !matches!(order, '<' | '>' | '|' | '=') || shape.len() > 32 {
             return Err(format!(
-                "its values are '{descr}', which is not supported; store numbers as float32 or float64"
+                "its values are '{}', which is not supported; store numbers as float32 or float64",
+                clipped(descr)
             ));
         }
         Ok(Self { kind, size, is_big_endian: order == '>', is_fortran, shape })

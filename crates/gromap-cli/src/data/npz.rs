@@ -8,7 +8,7 @@ use super::npy::Header;
 use super::source::{Room, Seekable, Source, Stream};
 use super::sparse::Rows;
 use super::{Content, Loaded, Values, Wanted};
-use crate::failure::{Failure, Outcome, listed};
+use crate::failure::{Failure, Outcome, clipped, listed};
 
 /// Deflate makes at most 1,032 bytes of one.
 const MOST_INFLATION: u64 = 1032;
@@ -37,7 +37,7 @@ impl Arrays {
 
     /// Reads one array.
     fn read<T>(&mut self, name: &str, read: impl FnOnce(&Header, &mut Stream<'_>, Room) -> Outcome<T>) -> Outcome<T> {
-        let label = format!("{}, array {name}", self.source);
+        let label = format!("{}, array {}", self.source, clipped(name));
         let bad = |error: zip::result::ZipError| Failure::data(format!("{label}: {error}"));
         let entry = self.archive.by_name(&format!("{name}.npy")).map_err(bad)?;
         let most = entry.size().min(entry.compressed_size().saturating_mul(MOST_INFLATION));
@@ -55,7 +55,7 @@ impl Arrays {
         let numbers = self.numbers(name)?;
         let wrong = numbers.iter().position(|&number| number < 0.0 || number.fract() != 0.0 || number > 2f64.powi(53));
         if let Some(at) = wrong {
-            let message = format!("{}, array {name}: entry {at} is {}", self.source, numbers[at]);
+            let message = format!("{}, array {}: entry {at} is {}", self.source, clipped(name), numbers[at]);
             return Err(Failure::data(message));
         }
         Ok(numbers.iter().map(|&number| number as usize).collect())
@@ -147,10 +147,8 @@ fn sparse(arrays: &mut Arrays) -> Outcome<Rows> {
             let entries: Vec<_> = (0..rows.len()).map(|at| (rows[at], columns[at], values[at])).collect();
             from_entries((height, width), &entries, &data)
         }
-        other => {
-            Err(Failure::data(format!("a sparse matrix of format {}", other.unwrap_or("?")))
-                .hint("save it with .tocsr()"))
-        }
+        other => Err(Failure::data(format!("a sparse matrix of format {}", clipped(other.unwrap_or("?"))))
+            .hint("save it with .tocsr()")),
     }
 }
 

@@ -19,6 +19,9 @@ const MOST_INFLATION: u64 = 1032;
 /// Bytes turned into values at once.
 const CHUNK: usize = 1 << 16;
 
+/// The way out where memory is short.
+const LESS: &str = "raise --max-memory, or keep fewer rows or columns";
+
 /// The memory limit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Room(pub(crate) u64);
@@ -31,7 +34,7 @@ impl Room {
         }
         let (needed, limit) = (Bytes(bytes), Bytes(self.0));
         let message = format!("{what} needs {needed} of memory, and the limit is {limit}");
-        Err(Failure::new(Kind::Memory, message).hint("raise --max-memory, or keep fewer rows or columns"))
+        Err(Failure::new(Kind::Memory, message).hint(LESS))
     }
 
     /// Refuses rows × columns values of so many bytes.
@@ -68,8 +71,8 @@ pub(crate) trait Seekable: Read + Seek {}
 impl<T: Read + Seek> Seekable for T {}
 
 impl Source {
-    /// A file.
-    pub(crate) fn file(path: &Path) -> Outcome<Self> {
+    /// A file; what is no file of the disk is read at once, up to the limit.
+    pub(crate) fn file(path: &Path, room: Room) -> Outcome<Self> {
         let name = shown(path);
         let metadata = std::fs::metadata(path).map_err(|error| Failure::reading(&name, &error))?;
         if metadata.is_dir() {
@@ -78,7 +81,7 @@ impl Source {
         // A pipe has no length and can be read only once.
         if !metadata.is_file() {
             let file = File::open(path).map_err(|error| Failure::reading(&name, &error))?;
-            return Self::drained(name, file, Room(u64::MAX));
+            return Self::drained(name, file, room);
         }
         Ok(Self { name, content: Content::File(path.into(), metadata.len()) })
     }
@@ -88,7 +91,10 @@ impl Source {
         let mut bytes = Vec::new();
         let most = room.0.saturating_add(1);
         from.take(most).read_to_end(&mut bytes).map_err(|error| Failure::reading(&name, &error))?;
-        room.check(&name, bytes.len() as u64)?;
+        if bytes.len() as u64 > room.0 {
+            let message = format!("{name} needs more memory than the limit of {}", Bytes(room.0));
+            return Err(Failure::new(Kind::Memory, message).hint(LESS));
+        }
         Ok(Self::memory(name, bytes))
     }
 

@@ -5,11 +5,12 @@
 //! numbers in some rows and text in others is a mistake, and so is a missing number: both are named by line and column. Where
 //! a model says by name which columns are its features, only those are looked at, in whatever order they come.
 
-use csv::{ByteRecord, Reader, ReaderBuilder};
+use csv::ByteRecord;
 
-use super::source::{Room, Source, Stream};
+use super::lines::Records;
+use super::source::{Room, Source};
 use super::{Content, Loaded, Values, Wanted};
-use crate::failure::{Failure, Outcome, listed};
+use crate::failure::{Failure, Outcome, clipped, listed};
 
 /// Rows from which it is told what each column is.
 const LOOKED_AT: usize = 1000;
@@ -49,14 +50,14 @@ pub(super) fn named_role(name: &str, wanted: &Wanted) -> Option<Role> {
 
 /// Reads a table with columns between `delimiter`s.
 pub(super) fn read(source: &Source, delimiter: u8, wanted: &Wanted, room: Room) -> Outcome<Loaded> {
-    let stream = source.stream()?;
-    let Stream { bytes, name, .. } = stream;
-    let reader = ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(bytes);
-    let mut rows = Rows { reader, waiting: Vec::new().into_iter(), name };
-    let mut first = Vec::new();
+    let records = Records::new(source.stream()?, delimiter, room);
+    let mut rows = Rows { records, waiting: Vec::new().into_iter(), name: source.name.clone() };
+    let (mut first, mut held) = (Vec::new(), 0);
     while first.len() <= LOOKED_AT
         && let Some(record) = rows.next()?
     {
+        held += (record.as_slice().len() + record.len() * size_of::<usize>()) as u64;
+        room.check(&rows.name, held)?;
         first.push(record);
     }
     let (names, has_header) = header(first.first().ok_or_else(|| rows.bad("there is no row"))?);
@@ -89,24 +90,16 @@ pub(super) fn read(source: &Source, delimiter: u8, wanted: &Wanted, room: Room) 
 
 /// Records: those that were looked at already, then the rest of the file.
 struct Rows<'a> {
-    reader: Reader<Box<dyn std::io::BufRead + 'a>>,
+    records: Records<'a>,
     waiting: std::vec::IntoIter<ByteRecord>,
     name: String,
 }
 
 impl Rows<'_> {
     fn next(&mut self) -> Outcome<Option<ByteRecord>> {
-        if let Some(record) = self.waiting.next() {
-            return Ok(Some(record));
-        }
-        let mut record = ByteRecord::new();
-        match self.reader.read_byte_record(&mut record) {
-            Ok(true) => Ok(Some(record)),
-            Ok(false) => Ok(None),
-            Err(error) => Err(match error.into_kind() {
-                csv::ErrorKind::Io(error) => Failure::reading(&self.name, &error),
-                other => self.bad(&format!("{other:?}")),
-            }),
+        match self.waiting.next() {
+            Some(record) => Ok(Some(record)),
+            None => self.records.next(),
         }
     }
 
@@ -157,7 +150,8 @@ fn roles(names: &[String], rows: &[ByteRecord], wanted: &Wanted, file: &str) -> 
             (0, _) => Ok(Role::Text),
             _ => {
                 let row = rows.iter().find(text).map_or(0, line);
-                let shown = rows.iter().find(text).map(|row| cell(row, column)).unwrap_or_default();
+                let shown = clipped(&rows.iter().find(text).map(|row| cell(row, column)).unwrap_or_default());
+                let name = clipped(name);
                 Err(Failure::data(format!("{file}, line {row}, column \"{name}\": \"{shown}\" is not a number")))
             }
         }
@@ -216,17 +210,16 @@ impl Table {
             }
         }
         self.rows += 1;
-        if self.rows.is_multiple_of(1024) {
-            self.room.check(file, self.text_bytes + 8 * self.values.len() as u64)?;
-        }
-        Ok(())
+        self.room.check(file, self.text_bytes + 8 * (self.values.len() + self.weights.len()) as u64)
     }
 
     fn number(&self, record: &ByteRecord, column: usize, file: &str) -> Outcome<f64> {
         number(record, column).ok_or_else(|| {
-            let (line, name, text) = (line(record), &self.names[column], cell(record, column));
-            let problem =
-                if is_missing(&text) { "the number is missing".into() } else { format!("\"{text}\" is not a number") };
+            let (line, name, text) = (line(record), clipped(&self.names[column]), cell(record, column));
+            let problem = match is_missing(&text) {
+                true => "the number is missing".into(),
+                false => format!("\"{}\" is not a number", clipped(&text)),
+            };
             Failure::data(format!("{file}, line {line}, column \"{name}\": {problem}"))
         })
     }
@@ -291,7 +284,26 @@ mod tests {
         assert_eq!(message("a,b\n1,2\n3,x\n"), "t.csv, line 3, column \"b\": \"x\" is not a number");
         assert_eq!(message("a,b\n1,2\n3,\n"), "t.csv, line 3, column \"b\": the number is missing");
         assert_eq!(message("a,b\n1,2\n3,NaN\n"), "t.csv, line 3, column \"b\": the number is missing");
+        let long = message(&format!("a,b\n1,2\n3,{}\n", "z".repeat(50_000)));
+        assert!(long.starts_with("t.csv, line 3, column \"b\": \"zzz") && long.len() < 200, "{long}");
         assert!(message("a,b\n").contains("no row"));
         assert!(message("kind\ncat\n").contains("no column of numbers"));
+    }
+
+    #[test]
+    fn nothing_is_read_that_may_not_be_held() {
+        let refused = |text: String, room: u64| {
+            let failure = read(&Source::memory("t.csv", text.into_bytes()), b',', &wanted(), Room(room)).unwrap_err();
+            assert_eq!(failure.kind, crate::failure::Kind::Memory, "{}", failure.message);
+            failure.message
+        };
+        let endless = "9".repeat(1 << 20);
+        assert!(refused(format!("a,b\n1,{endless}\n"), 1 << 20).starts_with("t.csv, line 2: the row that begins here"));
+        assert!(refused(endless, 1 << 20).starts_with("t.csv, line 1: the row that begins here"));
+        let unclosed = format!("a,b\n1,2\n3,\"{}", "4,5\n".repeat(100_000));
+        assert!(refused(unclosed, 1 << 20).starts_with("t.csv, line 3: the row that begins here"));
+        assert!(refused(",".repeat(60_000), 1 << 20).contains("line 1: a row of so many cells needs"));
+        // Rows that are looked at first count, and so does every one after them.
+        assert!(refused(format!("a,{}\n", "x".repeat(2000)).repeat(900), 1 << 20).contains("t.csv needs 1.0 MiB"));
     }
 }

@@ -5,19 +5,18 @@
 
 use std::path::Path;
 
-use csv::ReaderBuilder;
-
 use super::idx;
+use super::lines::Records;
 use super::npy::Header;
 use super::source::{Room, Source};
-use crate::failure::{Failure, Outcome, listed};
+use crate::failure::{Failure, Outcome, clipped, listed};
 
 /// Names of columns that hold labels or weights.
 const NAMES: [&str; 8] = ["label", "labels", "class", "classes", "y", "weight", "weights", "cluster"];
 
 /// Reads the values as text. Where a line could be a header or a value, the number of samples decides: see [`fitting`].
 pub(crate) fn read(path: &Path, room: Room) -> Outcome<Vec<String>> {
-    let source = Source::file(path)?;
+    let source = Source::file(path, room)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let plain = name.strip_suffix(".gz").unwrap_or(&name);
     if plain.ends_with(".npy") {
@@ -32,15 +31,9 @@ pub(crate) fn read(path: &Path, room: Room) -> Outcome<Vec<String>> {
 
 /// Values in text, with the header if there may be one.
 fn lines(source: &Source, delimiter: u8, room: Room) -> Outcome<Vec<String>> {
-    let stream = source.stream()?;
-    let mut reader =
-        ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(stream.bytes);
+    let mut records = Records::new(source.stream()?, delimiter, room);
     let (mut values, mut column, mut held) = (Vec::new(), None, 0);
-    for record in reader.byte_records() {
-        let record = record.map_err(|error| match error.into_kind() {
-            csv::ErrorKind::Io(error) => Failure::reading(&source.name, &error),
-            other => Failure::data(format!("{}: {other:?}", source.name)),
-        })?;
+    while let Some(record) = records.next()? {
         let cells: Vec<String> = record.iter().map(|cell| String::from_utf8_lossy(cell).trim().to_owned()).collect();
         let line = record.position().map_or(0, csv::Position::line);
         let at = match column {
@@ -93,7 +86,8 @@ pub(crate) fn fitting(mut values: Vec<String>, samples: usize, what: &str) -> Ou
 /// Values that must be numbers.
 pub(crate) fn numbers(values: &[String], name: &str) -> Outcome<Vec<f64>> {
     let number = |(row, value): (usize, &String)| {
-        value.parse().map_err(|_| Failure::data(format!("{name}: value {row} is \"{value}\", not a number")))
+        let bad = |_| Failure::data(format!("{}: value {row} is \"{}\", not a number", clipped(name), clipped(value)));
+        value.parse().map_err(bad)
     };
     values.iter().enumerate().map(number).collect()
 }
@@ -111,6 +105,14 @@ mod tests {
         assert_eq!(load("a\nb\n").unwrap(), ["a", "b"]);
         assert_eq!(load("sample,label\n0,x\n1,y\n").unwrap(), ["x", "y"]);
         assert!(load("p,q\n0,x\n").unwrap_err().message.contains("the columns p, q"));
+    }
+
+    #[test]
+    fn an_endless_line_is_refused() {
+        let failure = load(&format!("a\n{}", "b".repeat(1 << 20))).unwrap_err();
+        assert!(failure.message.starts_with("l.csv, line 2: the row that begins here is longer than"));
+        let failure = numbers(&["1".into(), "x".repeat(5_000_000)], "w.csv").unwrap_err();
+        assert!(failure.message.starts_with("w.csv: value 1 is \"xxx") && failure.message.len() < 200);
     }
 
     #[test]

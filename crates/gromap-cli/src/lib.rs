@@ -23,13 +23,14 @@ mod results;
 mod verbs;
 mod watch;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write;
 
 use clap::{CommandFactory, FromArgMatches};
 
 use args::Arguments;
-use failure::{Failure, Outcome};
+use failure::{Failure, Outcome, safe};
 use verbs::Exit;
 
 /// Runs the command with these arguments, the first of which is the name of the program, and returns its exit code.
@@ -42,24 +43,34 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         // The reader has seen enough, as in `gromap demo | head`: nothing went wrong.
         Err(failure) if failure.is_broken_pipe => 0,
         Err(failure) => {
-            // There is no one left to tell if this fails too.
-            let _ = match wants_json {
-                true => writeln!(std::io::stdout(), "{}", failure.to_json()),
-                false => writeln!(std::io::stderr(), "gromap: {failure}"),
-            };
+            tell(&failure, wants_json);
             failure.kind.exit_code()
         }
     }
 }
 
+/// Says what went wrong; there is no one left to tell if this fails too.
+fn tell(failure: &Failure, wants_json: bool) {
+    match wants_json {
+        true => drop(writeln!(std::io::stdout(), "{}", safe(&failure.to_json().to_string()))),
+        false => watch::say(format_args!("gromap: {failure}")),
+    }
+}
+
 fn parse_and_run(arguments: Vec<OsString>, wants_json: bool) -> Outcome<u8> {
     let mut command = Arguments::command();
-    let parsed = command.try_get_matches_from_mut(config::expanded(arguments)?);
+    let arguments = config::expanded(arguments)?;
+    let are_plain = arguments.iter().all(|argument| matches!(safe(&argument.to_string_lossy()), Cow::Borrowed(_)));
+    let parsed = command.try_get_matches_from_mut(arguments);
     let parsed = parsed.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
     let (arguments, matches) = match parsed {
         Ok(parsed) => parsed,
         Err(error) if error.exit_code() == 0 || !wants_json => {
-            let _ = error.print();
+            // Colours are clap's own, unless an argument brings some.
+            match are_plain {
+                true => drop(error.print()),
+                false => watch::say(error.render().to_string().trim_end()),
+            }
             return Ok(error.exit_code().try_into().unwrap_or(2));
         }
         Err(error) => return Err(usage(&error)),

@@ -1,6 +1,6 @@
 //! Who looks on while a fit runs: the clock, the progress bar, the log of rounds, and Ctrl-C.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use gromap::Interrupt;
 use gromap::observe::{Event, Flow, Observer, Stage};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::failure::{Failure, Kind, Outcome};
+use crate::failure::{Failure, Kind, Outcome, safe};
 
 /// Where the time went, in the words of the JSON.
 #[derive(Debug, Clone, Copy, Default)]
@@ -146,7 +146,7 @@ impl Observer for Watch {
 
 /// Writes a line to standard error; there is no one left to tell if that fails.
 pub(crate) fn say(line: impl std::fmt::Display) {
-    let _ = std::io::Write::write_fmt(&mut std::io::stderr().lock(), format_args!("{line}\n"));
+    let _ = writeln!(std::io::stderr().lock(), "{}", safe(&line.to_string()));
 }
 
 /// What Ctrl-C has asked for.

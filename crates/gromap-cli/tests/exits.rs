@@ -164,6 +164,48 @@ fn endless_input_is_refused() {
     }
 }
 
+/// Whatever a file says, what is printed does nothing to a terminal but appear there.
+#[test]
+fn no_input_reaches_a_terminal_as_more_than_letters() {
+    let bench = bench();
+    let evil = ["\u{1b}[31mant", "bee\u{1b}]0;owned\u{7}", "cat\u{202e}tac\u{9b}2J"];
+    let names = ["ant", "bee", "cat"];
+    let text = names.iter().zip(evil).fold(csv(","), |text, (name, evil)| text.replace(name, evil));
+    bench.write("x.csv", text.replacen("a,b,c,d,kind", "a\u{1b}[2J,b,c,d,kind", 1));
+    let is_plain = |bytes: &[u8], what: &str| {
+        let text = String::from_utf8(bytes.to_vec()).expect("text");
+        let acts = |c: char| c.is_control() && c != '\n' || ('\u{202a}'..='\u{202e}').contains(&c);
+        assert!(!text.contains(acts), "{what}: {text:?}");
+        text
+    };
+    let quick = [&["fit", "x.csv", "--labels", "kind", "-o", "m.gromap", "--force"], &QUICK[..]].concat();
+    let output = bench.run(&quick);
+    assert!(is_plain(&output.stdout, "a table").contains("\\u001b[31mant"));
+    is_plain(&output.stderr, "warnings");
+    // JSON has the same values, written another way.
+    let output = bench.run(&with(&quick, &["--json"]));
+    let found: serde_json::Value = serde_json::from_str(&is_plain(&output.stdout, "JSON")).expect("JSON");
+    let majorities = found["prototypes"].as_array().expect("a list").iter().map(|line| &line["majority"]);
+    assert!(majorities.clone().all(|majority| evil.iter().any(|evil| majority == evil)), "{found}");
+    let name = "\u{1b}[2Jx.npy";
+    bench.write(name, "no array");
+    for arguments in [
+        &["fit", name][..],
+        &["fit", "x.csv", "--labels", "k\u{1b}[31mnd"],
+        &["fit", "x.csv", "--labels", "kind", "--weights", "kind"],
+        &["fit", "x.csv", "--method", "\u{1b}[31m\u{202e}"],
+        &["fit", "x.csv", "--init", "\u{1b}[31m"],
+        &["transform", "m.gromap", name],
+        &["fit", "x.csv", "--print-config", "--labels", "\u{1b}[31m"],
+    ] {
+        for json in [&[][..], &["--json"]] {
+            let output = bench.run(&[arguments, json].concat());
+            is_plain(&output.stdout, &format!("{arguments:?}"));
+            is_plain(&output.stderr, &format!("{arguments:?}"));
+        }
+    }
+}
+
 #[test]
 fn three_is_bad_data() {
     let bench = bench();

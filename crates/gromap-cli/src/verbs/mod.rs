@@ -16,14 +16,14 @@ mod report;
 mod score;
 mod transform;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use clap::ArgMatches;
 
 use crate::args::options::RunOptions;
 use crate::args::{Arguments, Verb};
 use crate::data::source::Room;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, safe};
 use crate::machine;
 use crate::recipe::Asked;
 
@@ -72,14 +72,16 @@ fn room(options: &RunOptions) -> Room {
     Room(options.max_memory.map_or_else(machine::default_limit, |bytes| bytes.0))
 }
 
-/// Writes to standard output.
+/// Writes text, for people or as JSON, to standard output.
 fn print(text: impl std::fmt::Display) -> Outcome<()> {
-    print_bytes(text.to_string().as_bytes())
+    print_bytes(safe(&text.to_string()).as_bytes())
 }
 
-/// Writes bytes to standard output.
+/// Writes data to standard output: to a program as they are, to a terminal what it can show.
 fn print_bytes(bytes: &[u8]) -> Outcome<()> {
     let mut out = std::io::stdout().lock();
+    let text = out.is_terminal().then(|| safe(&String::from_utf8_lossy(bytes)).into_owned());
+    let bytes = text.as_ref().map_or(bytes, |text| text.as_bytes());
     let written = out.write_all(bytes).and_then(|()| out.flush());
     written.map_err(|error| Failure::io("cannot write to standard output", &error))
 }

@@ -116,19 +116,112 @@ fn two_outputs_that_are_one_file_are_refused_before_anything_is_read() {
         let arguments = ["fit", "no.npy", "-o", output, "--report", report, "--force"];
         refused_in(&bench, &arguments, 2, "usage", &same);
     };
-    fit("a.html", "a.html");
-    fit("a.html", "./a.html");
     bench.write("b.html", "mine");
-    fit("b.html", bench.path("b.html").to_str().expect("a path"));
+    std::fs::hard_link(bench.path("b.html"), bench.path("hard-6")).expect("a link");
+    fit("hard-6", bench.path("b.html").to_str().expect("a path"));
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink("b.html", bench.path("link.html")).expect("a link");
-        fit("b.html", "link.html");
+        std::os::unix::fs::symlink("b.html", bench.path("link")).expect("a link");
+        std::os::unix::fs::symlink("a.html", bench.path("dangling")).expect("a link");
+        fit("link", "./b.html");
+        fit("dangling", "a.html");
     }
-    let path = ["path", "no.npy", "--prototypes", "3,6", "-o", "m-{n}.html", "--report", "./m-6.html", "--force"];
+    let path = ["path", "no.npy", "--prototypes", "3,6", "-o", "hard-{n}", "--report", "./b.html", "--force"];
     refused_in(&bench, &path, 2, "usage", &same);
     assert_eq!(bench.text("b.html"), "mine");
     assert!(!bench.files().contains(&"a.html".to_owned()));
+}
+
+#[test]
+fn a_model_is_not_named_like_something_else() {
+    let bench = bench();
+    for (name, way_out) in [
+        ("map.html", "--report FILE.html"),
+        ("map.SVG", "gromap report"),
+        ("out.csv", "gromap transform"),
+        ("out.npy", "gromap transform"),
+        ("out.json", "--json prints"),
+    ] {
+        // Nothing is read before: there is no such file.
+        refused_in(&bench, &["fit", "no.npy", "-o", name, "--force"], 2, "usage", &[name, "FILE.gromap", way_out]);
+        let path = ["path", "no.npy", "--prototypes", "3,6", "-o", &format!("{{n}}-{name}")];
+        refused_in(&bench, &path, 2, "usage", &[name, "FILE.gromap", way_out]);
+    }
+    assert_eq!(bench.files(), ["x.csv", "x.npy"]);
+}
+
+#[test]
+fn no_output_replaces_what_is_read() {
+    let bench = bench();
+    bench.json(&[&["fit", "x.npy", "-o", "m.gromap"], &QUICK[..]].concat());
+    bench.write("labels.csv", "a\n".repeat(SAMPLES));
+    bench.write("options.csv", "seed = 1\n");
+    std::fs::copy(bench.path("x.npy"), bench.path("t-images-idx3-ubyte")).expect("a copy");
+    bench.write("t-labels-idx1-ubyte", "beside");
+    bench.write("pictures/a/1.png", "a picture");
+    for (name, link) in [
+        ("x.csv", "hard.csv"),
+        ("m.gromap", "model.csv"),
+        ("m.gromap", "model.html"),
+        ("m.gromap", "level-6"),
+        ("pictures/a/1.png", "1.csv"),
+        ("t-labels-idx1-ubyte", "idx.csv"),
+    ] {
+        std::fs::hard_link(bench.path(name), bench.path(link)).expect("a link");
+    }
+    let before: Vec<Vec<u8>> =
+        bench.files().iter().filter(|name| *name != "pictures").map(|name| bench.read(name)).collect();
+    let kept = |arguments: &[&str]| {
+        // With --force and without, the answer is the same, and does not advise --force.
+        for force in [&[][..], &["--force"]] {
+            let error =
+                refused_in(&bench, &[arguments, force].concat(), 2, "usage", &["is read", "must not be replaced"]);
+            assert_eq!(error["hint"], "give the output another name");
+        }
+    };
+    kept(&["embed", "x.csv", "-o", "x.csv"]);
+    kept(&["embed", "x.csv", "-o", "./x.csv"]);
+    kept(&["embed", "x.csv", "-o", "hard.csv"]);
+    kept(&["embed", "x.npy", "--labels", "labels.csv", "-o", "labels.csv"]);
+    kept(&["embed", "x.npy", "--weights", "labels.csv", "-o", "labels.csv"]);
+    kept(&["cluster", "x.npy", "--clusters", "3", "--init", "labels.csv", "-o", "labels.csv"]);
+    kept(&["cluster", "x.npy", "--clusters", "3", "--config", "options.csv", "-o", "options.csv"]);
+    kept(&["embed", "pictures", "-o", "1.csv"]);
+    kept(&["embed", "t-images-idx3-ubyte", "-o", "idx.csv"]);
+    kept(&["transform", "m.gromap", "x.csv", "-o", "x.csv"]);
+    kept(&["transform", "m.gromap", "x.csv", "-o", "model.csv"]);
+    kept(&["report", "m.gromap", "-o", "model.html"]);
+    kept(&["fit", "m.gromap", "-o", "m.gromap"]);
+    kept(&["path", "m.gromap", "--prototypes", "3,6", "-o", "level-{n}"]);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("x.csv", bench.path("link.csv")).expect("a link");
+        kept(&["embed", "x.csv", "-o", "link.csv"]);
+        kept(&["embed", "link.csv", "-o", "x.csv"]);
+        std::fs::remove_file(bench.path("link.csv")).expect("a link");
+        // What standard input is redirected from is read too.
+        let input = std::fs::File::open(bench.path("x.csv")).expect("a file");
+        let mut command =
+            bench.command(&["embed", "-", "--format", "csv", "--method", "pca", "-o", "x.csv", "--force"]);
+        let output = command.stdin(input).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let after: Vec<Vec<u8>> =
+        bench.files().iter().filter(|name| *name != "pictures").map(|name| bench.read(name)).collect();
+    assert!(before == after, "{:?}", bench.files());
+    // The same data under another name are fine.
+    bench.run(&["embed", "x.csv", "--method", "pca", "-o", "places.csv"]);
+    assert!(bench.text("places.csv").starts_with("sample,x,y"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn folders_that_take_no_file_are_named_before_anything_is_read() {
+    refused(&["fit", "no.npy", "-o", "/proc/m.gromap"], 1, "io", &["cannot write /proc/m.gromap"]);
+    refused(&["fit", "no.npy", "--report", "/proc/map.html", "--force"], 1, "io", &["cannot write /proc/map.html"]);
+    let bench = bench();
+    std::os::unix::fs::symlink("nowhere", bench.path("link.gromap")).expect("a link");
+    refused_in(&bench, &["fit", "no.npy", "-o", "link.gromap"], 1, "io", &["link.gromap exists already", "--force"]);
 }
 
 /// What never ends is refused once it is longer than it may be, and what is repeated of it is short.

@@ -12,10 +12,11 @@ use common::*;
 /// Kills that must hit while the temporary file is there.
 const TIMES: u32 = 50;
 
-/// Waits until the program has begun to write beside its output, or has ended.
+/// Waits until the program has begun to write beside its output, or has ended. An empty file only tries the folder.
 fn has_begun(bench: &Bench, child: &mut std::process::Child) -> bool {
+    let has_bytes = |name: &String| std::fs::metadata(bench.path(name)).is_ok_and(|file| file.len() > 0);
     loop {
-        if bench.files().iter().any(|name| name.ends_with(".part")) {
+        if bench.files().iter().any(|name| name.ends_with(".part") && has_bytes(name)) {
             return true;
         }
         if child.try_wait().expect("a state").is_some() {

@@ -43,7 +43,7 @@ pub(super) fn read(path: &Path, room: Room) -> Outcome<Loaded> {
 }
 
 /// The pictures below a folder by name, each with its class.
-fn pictures(path: &Path) -> Outcome<Vec<(PathBuf, Option<String>)>> {
+pub(super) fn pictures(path: &Path) -> Outcome<Vec<(PathBuf, Option<String>)>> {
     let mut found = Vec::new();
     for entry in entries(path)? {
         if entry.is_dir() {

@@ -122,7 +122,8 @@ pub(super) fn labels_beside(path: &Path, room: Room) -> Outcome<Option<Vec<Strin
     labels(&Source::file(&found, room)?, room).map(Some)
 }
 
-fn beside(path: &Path) -> Option<PathBuf> {
+/// The file of labels that belongs to a file of images.
+pub(super) fn beside(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     let plain = name.strip_suffix(".gz").unwrap_or(name);
     // Some copies of MNIST write a dot where others write a dash.

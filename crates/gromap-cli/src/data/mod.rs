@@ -22,7 +22,7 @@ mod sparse;
 mod table;
 pub(crate) mod vector;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gromap::data::{Form, Samples, Shape};
 use gromap::similarity::{self, Similarity};
@@ -222,6 +222,14 @@ impl<'a> Request<'a> {
     /// Samples, without weights.
     pub(crate) fn samples(path: &'a Path, options: &'a DataOptions, room: Room) -> Self {
         Self { path, options, weights: None, model: None, others: Role::Text, is_precomputed: false, room }
+    }
+
+    /// The files that may be read; a column that is asked for by name is one of them if there is a file of that name.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let named = [self.options.labels.as_deref(), self.weights].into_iter().flatten().map(PathBuf::from);
+        let pictures = if self.path.is_dir() { folder::pictures(self.path).unwrap_or_default() } else { Vec::new() };
+        let pictures = pictures.into_iter().map(|(file, _)| file);
+        [self.path.to_owned()].into_iter().chain(named).chain(idx::beside(self.path)).chain(pictures).collect()
     }
 
     fn wanted(&self) -> Wanted {

@@ -19,7 +19,7 @@ pub(super) fn run(args: &ClusterArgs, asked: &Asked<'_>) -> Outcome<Exit> {
     let is_model = args.output.as_deref().and_then(std::path::Path::extension).is_some_and(|ending| ending == "gromap");
     let table = args.output.as_deref().filter(|_| !is_model);
     let format = arrays::Format::of(table, ", or in .gromap for a model")?;
-    let output = Output::optional(args.output.as_deref(), Existing::forced(args.options.run.force))?;
+    let output = Output::optional(args.output.as_deref(), Existing::forced(args.options.run.force));
     let job = Job {
         goal: Goal::Clusters,
         data: &args.data,
@@ -27,6 +27,7 @@ pub(super) fn run(args: &ClusterArgs, asked: &Asked<'_>) -> Outcome<Exit> {
         make: &|options| recipe::clusters(options, args.clusters, args.target, args.target_scale),
         levels: None,
     };
+    job.check(&output)?;
     let Some(done) = job.run(asked)? else { return Ok(Exit::Done) };
     let labels = done.model().plan.labels();
     let table = arrays::Table { ids: done.dataset.ids.as_deref(), labels: Some(&labels), places: None };

@@ -13,7 +13,7 @@ use crate::args::DemoArgs;
 use crate::args::values::Picture;
 use crate::data::{Content, Dataset};
 use crate::demo_data::{CLASSES, DemoData, IMAGES, PIXELS, SIDE};
-use crate::failure::Outcome;
+use crate::failure::{Outcome, shown};
 use crate::output::{Existing, Output};
 use crate::results::{self, Summary};
 use crate::watch::{self, Voice, Watch};
@@ -25,10 +25,11 @@ pub(super) fn run(args: &DemoArgs) -> Outcome<Exit> {
     let output = match &args.output {
         Some(path) => {
             check_ending("-o", path, &["html", "htm"])?;
-            Output::new(path, Existing::forced(args.force))?
+            Output::new(path, Existing::forced(args.force))
         }
-        None => Output::new(Path::new(OUTPUT), Existing::Replace)?,
+        None => Output::new(Path::new(OUTPUT), Existing::Replace),
     };
+    Output::check([&output], &[])?;
     watch::listen();
     let recipe = GromovDr::builder().prototypes(args.prototypes as usize).seed(args.seed);
     let mut watch = Watch::new(Voice::Bar, recipe.common.settings.stopping.max_rounds);
@@ -63,7 +64,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome<Exit> {
         object.insert("report".into(), Value::String(output.path().display().to_string()));
         print(format_args!("{}\n", Value::Object(object)))?;
     } else {
-        print(format_args!("{summary}map         {}, to be opened in a browser\n", output.path().display()))?;
+        print(format_args!("{summary}map         {}, to be opened in a browser\n", shown(output.path())))?;
     }
     Ok(if watch::is_interrupted() { Exit::Interrupted } else { Exit::Done })
 }

@@ -12,7 +12,7 @@ use crate::results::Summary;
 
 pub(super) fn run(args: &EmbedArgs, asked: &Asked<'_>) -> Outcome<Exit> {
     let format = arrays::Format::of(args.output.as_deref(), "")?;
-    let output = Output::optional(args.output.as_deref(), Existing::forced(args.options.run.force))?;
+    let output = Output::optional(args.output.as_deref(), Existing::forced(args.options.run.force));
     let job = Job {
         goal: Goal::Embedding,
         data: &args.data,
@@ -20,6 +20,7 @@ pub(super) fn run(args: &EmbedArgs, asked: &Asked<'_>) -> Outcome<Exit> {
         make: &|options| recipe::map(options, None),
         levels: None,
     };
+    job.check(&output)?;
     let Some(done) = job.run(asked)? else { return Ok(Exit::Done) };
     let places = done.model().embedding();
     let table = arrays::Table { ids: done.dataset.ids.as_deref(), labels: None, places: Some(&places) };

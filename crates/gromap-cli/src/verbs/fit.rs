@@ -14,9 +14,9 @@ use crate::results::Summary;
 
 pub(super) fn run(args: &FitArgs, asked: &Asked<'_>) -> Outcome<Exit> {
     let existing = Existing::forced(args.options.run.force);
-    let output = Output::optional(args.output.as_deref(), existing)?;
+    args.output.as_deref().map_or(Ok(()), page::check_model)?;
+    let output = Output::optional(args.output.as_deref(), existing);
     let report = page::output(args.report.as_deref(), existing)?;
-    Output::check_different(output.iter().chain(&report))?;
     let job = Job {
         goal: Goal::Map,
         data: &args.data,
@@ -24,6 +24,7 @@ pub(super) fn run(args: &FitArgs, asked: &Asked<'_>) -> Outcome<Exit> {
         make: &|options| recipe::map(options, Some(args.prototypes)),
         levels: None,
     };
+    job.check(output.iter().chain(&report))?;
     let Some(done) = job.run(asked)? else { return Ok(Exit::Done) };
     if let Some(output) = output {
         output.write(&done.model().to_bytes())?;

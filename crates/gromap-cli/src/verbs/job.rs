@@ -1,6 +1,6 @@
 //! What fit, path, cluster and embed share: read, plan, fit, and tell.
 
-use std::path::Path as FilePath;
+use std::path::{Path as FilePath, PathBuf};
 
 use gromap::data::{Form, Shape};
 use gromap::observe::StopReason;
@@ -14,6 +14,7 @@ use crate::config;
 use crate::data::source::Room;
 use crate::data::{self, Content, Dataset, Request};
 use crate::failure::{Failure, Outcome};
+use crate::output::Output;
 use crate::recipe::{self, Asked, Goal};
 use crate::results::{Run, Summary};
 use crate::watch::{self, Voice, Watch, say};
@@ -55,10 +56,7 @@ impl Job<'_> {
         watch::listen();
         let recipe = (self.make)(self.options);
         let mut watch = Watch::new(self.voice(), recipe.common().settings.stopping.max_rounds);
-        let is_precomputed = self.options.precomputed.is_some();
-        let weights = self.options.weights.as_deref();
-        let samples = Request::samples(self.data, &self.options.data, limit);
-        let request = Request { weights, is_precomputed, ..samples };
+        let request = self.request(limit);
         // The header of the file may be enough to refuse, before its values are read.
         if let Some(shape) = data::shape(&request)?
             && self.is_only_planned(&shape, limit)?
@@ -95,6 +93,21 @@ impl Job<'_> {
             warnings: dataset.warnings.clone(),
         };
         Ok(Some(Done { path, dataset, run }))
+    }
+
+    fn request(&self, limit: Room) -> Request<'_> {
+        let is_precomputed = self.options.precomputed.is_some();
+        let weights = self.options.weights.as_deref();
+        let samples = Request::samples(self.data, &self.options.data, limit);
+        Request { weights, is_precomputed, ..samples }
+    }
+
+    /// Refuses outputs that cannot be written, or that would replace what is read.
+    pub(super) fn check<'o>(&self, outputs: impl IntoIterator<Item = &'o Output>) -> Outcome<()> {
+        let mut files = self.request(Room(0)).files();
+        files.push(PathBuf::from(&self.options.init));
+        files.extend(self.options.config.clone());
+        Output::check(outputs, &files)
     }
 
     /// Prints the memory plan with `--dry-run`; otherwise refuses one that exceeds the limit.

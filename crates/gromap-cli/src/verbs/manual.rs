@@ -19,9 +19,14 @@ pub(super) fn pages(args: &ManArgs) -> Outcome<Exit> {
     program.build();
     let verbs: Vec<&clap::Command> = program.get_subcommands().filter(|verb| verb.get_name() != "help").collect();
     if let Some(folder) = &args.output {
-        for command in verbs.iter().copied().chain([&program]) {
-            let file = folder.join(format!("{}.1", name(command)));
-            Output::new(&file, Existing::forced(args.force))?.write(&page(command)?)?;
+        let commands: Vec<&clap::Command> = verbs.iter().copied().chain([&program]).collect();
+        let file = |command: &&clap::Command| {
+            Output::new(&folder.join(format!("{}.1", name(command))), Existing::forced(args.force))
+        };
+        let outputs: Vec<Output> = commands.iter().map(file).collect();
+        Output::check(&outputs, &[])?;
+        for (output, command) in outputs.iter().zip(commands) {
+            output.write(&page(command)?)?;
         }
         return Ok(Exit::Done);
     }

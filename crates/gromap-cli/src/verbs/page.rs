@@ -31,7 +31,20 @@ pub(super) fn check_ending(option: &str, path: &Path, known: &[&str]) -> Outcome
 /// Where `--report` goes.
 pub(super) fn output(path: Option<&Path>, existing: Existing) -> Outcome<Option<Output>> {
     path.map_or(Ok(()), |path| check_ending("--report", path, &["html", "htm"]))?;
-    Output::optional(path, existing)
+    Ok(Output::optional(path, existing))
+}
+
+/// Refuses a name for a model that says it is something else that can be written.
+pub(super) fn check_model(path: &Path) -> Outcome<()> {
+    let way_out = match ending(path).as_deref() {
+        Some("html" | "htm") => "--report FILE.html writes the map",
+        Some("svg") => "gromap report MODEL -o FILE.svg draws the map",
+        Some("csv" | "tsv" | "npy") => "gromap transform MODEL DATA -o FILE.csv writes labels and places",
+        Some("json") => "--json prints what was found, so > FILE.json keeps it",
+        _ => return Ok(()),
+    };
+    let message = format!("-o {} would be a model, and its name says something else", shown(path));
+    Err(Failure::usage(message).hint(format!("name a model FILE.gromap; {way_out}")))
 }
 
 /// What a page shows beside the map.

@@ -26,7 +26,6 @@ pub(super) fn run(args: &PathArgs, asked: &Asked<'_>) -> Outcome<Exit> {
     let existing = Existing::forced(args.options.run.force);
     let report = page::output(args.report.as_deref(), existing)?;
     let outputs = outputs(args, existing)?;
-    Output::check_different(outputs.iter().chain(&report))?;
     let most = *sizes.last().unwrap_or(&1);
     let level = if args.warm { Level::Warm } else { Level::Fresh };
     let job = Job {
@@ -36,6 +35,7 @@ pub(super) fn run(args: &PathArgs, asked: &Asked<'_>) -> Outcome<Exit> {
         make: &|options| recipe::map(options, Some(most)),
         levels: Some((sizes, level)),
     };
+    job.check(outputs.iter().chain(&report))?;
     let Some(Done { path, dataset, run }) = job.run(asked)? else { return Ok(Exit::Done) };
     for (output, model) in outputs.iter().zip(&path.models) {
         output.write(&model.to_bytes())?;
@@ -60,12 +60,13 @@ pub(super) fn run(args: &PathArgs, asked: &Asked<'_>) -> Outcome<Exit> {
 /// A file for the model of each level.
 fn outputs(args: &PathArgs, existing: Existing) -> Outcome<Vec<Output>> {
     let Some(name) = &args.output else { return Ok(Vec::new()) };
+    page::check_model(FilePath::new(name))?;
     if !name.contains("{n}") {
         let message = format!("-o {name} must have {{n}} in it, for the number of prototypes of each level");
         return Err(Failure::usage(message));
     }
     let of_level = |n: &usize| Output::new(FilePath::new(&name.replace("{n}", &n.to_string())), existing);
-    args.prototypes.0.iter().map(of_level).collect()
+    Ok(args.prototypes.0.iter().map(of_level).collect())
 }
 
 /// A line for each level.

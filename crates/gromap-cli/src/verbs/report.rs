@@ -14,7 +14,7 @@ use crate::watch::say;
 
 pub(super) fn run(args: &ReportArgs) -> Outcome<Exit> {
     check_ending("-o", &args.output, &["html", "htm", "svg"])?;
-    let output = Output::new(&args.output, Existing::forced(args.run.force))?;
+    let output = Output::new(&args.output, Existing::forced(args.run.force));
     let is_picture = ending(&args.output).is_some_and(|ending| ending == "svg");
     if args.data.is_none()
         && (args.options.labels.is_some() || args.options.format.is_some() || args.options.precision.is_some())
@@ -22,6 +22,10 @@ pub(super) fn run(args: &ReportArgs) -> Outcome<Exit> {
         return Err(Failure::usage("--labels, --format and --precision are about the data; give --data"));
     }
     let room = room(&args.run);
+    let mut files =
+        args.data.as_deref().map_or_else(Vec::new, |data| Request::samples(data, &args.options, room).files());
+    files.push(args.model.clone());
+    Output::check([&output], &files)?;
     let model = model_file::read(&args.model, room)?;
     if !model.is_map() {
         return Err(Failure::from(gromap_report::Error::NoPlaces).about(shown(&args.model)));

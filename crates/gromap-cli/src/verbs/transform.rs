@@ -17,11 +17,12 @@ use crate::{machine, model_file};
 pub(super) fn run(args: &TransformArgs) -> Outcome<Exit> {
     let start = Instant::now();
     let format = arrays::Format::of(args.output.as_deref(), "")?;
-    let output = Output::optional(args.output.as_deref(), Existing::forced(args.run.force))?;
+    let output = Output::optional(args.output.as_deref(), Existing::forced(args.run.force));
     let room = room(&args.run);
     watch::listen();
-    let model = model_file::read(&args.model, room)?;
     let request = Request::samples(&args.data, &args.options, room);
+    Output::check(&output, &[request.files(), vec![args.model.clone()]].concat())?;
+    let model = model_file::read(&args.model, room)?;
     let dataset = data::read(&Request { model: Some(&model), others: Role::Unused, ..request })?;
     let Content::Dense(samples) = &dataset.content else {
         return Err(Failure::usage("new samples must be rows of numbers"));

@@ -1,4 +1,4 @@
-//! The memory of the machine and the peak memory of this process, where the operating system reports them.
+//! The cores and the memory of the machine, and what the operating system knows of this process, where it reports them.
 
 use std::fs::read_to_string;
 
@@ -16,6 +16,25 @@ fn memory() -> Option<u64> {
     let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
     let limits = group.iter().filter_map(|path| read_to_string(path).ok()?.trim().parse().ok());
     limits.chain([machine]).min()
+}
+
+/// As many threads are fine on any machine.
+const ALWAYS_FINE: usize = 64;
+
+/// The cores that this process may use.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// More threads than this would only wait for each other.
+pub(crate) fn most_threads() -> usize {
+    cores().max(ALWAYS_FINE)
+}
+
+/// Threads if the user does not say: what the environment tells every program of this kind, or one for each core.
+pub(crate) fn default_threads() -> usize {
+    let told = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok()).filter(|&number| number > 0);
+    told.map_or_else(cores, |number: usize| number.min(most_threads()))
 }
 
 /// The most memory this process has held at once.

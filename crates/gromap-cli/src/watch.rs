@@ -10,6 +10,7 @@ use gromap::observe::{Event, Flow, Observer, Stage};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::failure::{Failure, Kind, Outcome, safe};
+use crate::machine;
 
 /// Where the time went, in the words of the JSON.
 #[derive(Debug, Clone, Copy, Default)]
@@ -191,7 +192,7 @@ pub(crate) fn is_interrupted() -> bool {
 /// Works on so many threads, in a pool that ends with the work; Ctrl-C ends it where there is nothing to keep yet.
 pub(crate) fn on_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
     let interrupt = &signal().interrupt;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or_else(machine::default_threads));
     let done = pool.build_scoped(
         |thread| interrupt.watch(|| thread.run()),
         |pool| {

@@ -224,6 +224,19 @@ fn folders_that_take_no_file_are_named_before_anything_is_read() {
     refused_in(&bench, &["fit", "no.npy", "-o", "link.gromap"], 1, "io", &["link.gromap exists already", "--force"]);
 }
 
+#[test]
+fn threads_have_a_limit() {
+    for wrong in ["0", "10000", "18446744073709551616"] {
+        refused(&["fit", "x.npy", "--threads", wrong], 2, "usage", &["--threads", "a whole number from 1 to"]);
+    }
+    let bench = bench();
+    let fit = [&["fit", "x.npy", "--json"], &QUICK[..]].concat();
+    let output = bench.command(&fit).env("RAYON_NUM_THREADS", "10000").output().expect("it starts");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(found["threads"].as_u64() <= Some(1024), "{}", found["threads"]);
+}
+
 /// What never ends is refused once it is longer than it may be, and what is repeated of it is short.
 #[test]
 fn endless_input_is_refused() {

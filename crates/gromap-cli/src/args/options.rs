@@ -9,7 +9,7 @@ use gromap::options::{AlphaScale, FittedTo, Projection, Scaling};
 use gromap::solve::Solver;
 use gromap::{Loss, Method};
 
-use super::values::{Bytes, List, Picture, not_negative, positive, share, word, words};
+use super::values::{Bytes, List, Picture, not_negative, positive, share, threads, word, words};
 
 const INPUT: &str = "Input";
 const MAP: &str = "Map";
@@ -172,7 +172,7 @@ impl FitOptions {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunOptions {
     /// Number of threads [default: one for each core]; the result does not depend on it
-    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = RUN)]
+    #[arg(long, value_name = "NUMBER", value_parser = threads, help_heading = RUN)]
     pub(crate) threads: Option<usize>,
 
     /// Stop before using more memory than this, such as 8GiB [default: 80% of the machine's]

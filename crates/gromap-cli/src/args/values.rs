@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use crate::machine;
+
 /// Width, height and channels of the picture in every row: `28x28`, `32x32x3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Picture {
@@ -140,6 +142,13 @@ pub(crate) fn positive(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "it must be a whole number of at least 1".into())
 }
 
+/// A number of threads that a machine can start.
+pub(crate) fn threads(text: &str) -> Result<usize, String> {
+    let most = machine::most_threads();
+    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| format!("it must be a whole number from 1 to {most}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,6 +172,14 @@ mod tests {
             assert!(size(wrong).is_err(), "{wrong}");
         }
         assert_eq!(Bytes(3 << 29).to_string(), "1.5 GiB");
+    }
+
+    #[test]
+    fn numbers_of_threads() {
+        assert_eq!((threads("1"), threads("64")), (Ok(1), Ok(64)));
+        for wrong in ["0", "-1", "many", "10000", "99999999999999999999"] {
+            assert!(threads(wrong).unwrap_err().starts_with("it must be a whole number from 1 to "), "{wrong}");
+        }
     }
 
     #[test]

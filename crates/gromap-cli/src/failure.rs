@@ -46,7 +46,7 @@ impl Kind {
             Self::Io | Self::Memory | Self::Failure => 1,
             Self::Usage => 2,
             Self::Data => 3,
-            Self::Interrupted => 130,
+            Self::Interrupted => crate::watch::exit_code(),
         }
     }
 }

@@ -4,11 +4,11 @@
 //! arguments ── config.rs: options from a file ── args/: plain data ── recipe.rs: what the core fits
 //!    │
 //!    ▼
-//! verbs/: one file each ── data/: readers ── watch.rs: clock, bar, Ctrl-C ── results.rs: JSON and tables ── output.rs: files
+//! verbs/: one file each ── data/: readers ── watch.rs: clock, bar, signals ── results.rs: JSON and tables ── output.rs: files
 //! ```
 //!
 //! Everything that can go wrong is a `Failure` (`failure.rs`) whose kind is the exit code: 0 done, 1 failed, 2 wrong usage,
-//! 3 bad data, 4 stopped before convergence with `--strict`, 130 interrupted.
+//! 3 bad data, 4 stopped before convergence with `--strict`, 128 and the number of the signal if one ended it.
 
 mod args;
 mod config;
@@ -38,6 +38,7 @@ use verbs::Exit;
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = args.into_iter().collect();
     let wants_json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
+    watch::listen(move |failure| tell(failure, wants_json));
     match parse_and_run(arguments, wants_json) {
         Ok(code) => code,
         // The reader has seen enough, as in `gromap demo | head`: nothing went wrong.

@@ -37,6 +37,15 @@ pub(crate) fn default_threads() -> usize {
     told.map_or_else(cores, |number: usize| number.min(most_threads()))
 }
 
+/// Whether whoever started this process wants a signal to be ignored.
+#[cfg(unix)]
+pub(crate) fn ignores(signal: i32) -> bool {
+    let status = read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}
+
 /// The most memory this process has held at once.
 pub(crate) fn peak() -> Option<u64> {
     kilobytes(&read_to_string("/proc/self/status").ok()?, "VmHWM:")

@@ -1,8 +1,8 @@
-//! Who looks on while a fit runs: the clock, the progress bar, the log of rounds, and Ctrl-C.
+//! Who looks on while a fit runs: the clock, the progress bar, the log of rounds, and signals.
 
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use gromap::Interrupt;
@@ -10,7 +10,7 @@ use gromap::observe::{Event, Flow, Observer, Stage};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::failure::{Failure, Kind, Outcome, safe};
-use crate::machine;
+use crate::{machine, output};
 
 /// Where the time went, in the words of the JSON.
 #[derive(Debug, Clone, Copy, Default)]
@@ -141,7 +141,7 @@ impl Observer for Watch {
             }
             _ => {}
         }
-        if signal().asked.load(Ordering::SeqCst) { Flow::Stop } else { Flow::Continue }
+        if is_interrupted() { Flow::Stop } else { Flow::Continue }
     }
 }
 
@@ -150,47 +150,94 @@ pub(crate) fn say(line: impl std::fmt::Display) {
     let _ = writeln!(std::io::stderr().lock(), "{}", safe(&line.to_string()));
 }
 
-/// What Ctrl-C has asked for.
+/// What a signal has asked for.
 struct Signal {
-    asked: AtomicBool,
+    /// Its number; 0 if there was none.
+    asked: AtomicU8,
+    /// Whether there is work to end in good order.
+    is_working: AtomicBool,
     /// Whether there is a state worth keeping: then rounds are asked to stop, otherwise everything is.
     has_state: AtomicBool,
     interrupt: Interrupt,
 }
 
+/// The number of Ctrl-C.
+const INTERRUPT: u8 = 2;
+
 fn signal() -> &'static Signal {
     static SIGNAL: OnceLock<Signal> = OnceLock::new();
     SIGNAL.get_or_init(|| Signal {
-        asked: AtomicBool::new(false),
+        asked: AtomicU8::new(0),
+        is_working: AtomicBool::new(false),
         has_state: AtomicBool::new(false),
         interrupt: Interrupt::default(),
     })
 }
 
-/// Listens to Ctrl-C: once, to end with the best state so far; twice, to end at once.
-pub(crate) fn listen() {
+/// Listens to Ctrl-C, and to the wish of the system or of a terminal that the program ends: once, to end with the best state so
+/// far; twice, to end at once. `tell` is told where there is nothing to keep yet, so that the first one ends everything.
+pub(crate) fn listen(tell: impl Fn(&Failure) + Send + 'static) {
     static LISTENING: OnceLock<()> = OnceLock::new();
-    LISTENING.get_or_init(|| {
-        // Without a handler, Ctrl-C ends the program as it ends any other: nothing half-written is left either way.
-        let _ = ctrlc::set_handler(|| {
-            let signal = signal();
-            if signal.asked.swap(true, Ordering::SeqCst) {
-                std::process::exit(i32::from(Kind::Interrupted.exit_code()));
-            }
-            if !signal.has_state.load(Ordering::SeqCst) {
-                signal.interrupt.request();
-            }
-        });
-    });
+    // Without it, a signal ends the program as it ends any other.
+    LISTENING.get_or_init(|| drop(on_signals(move |number| hear(number, &tell))));
 }
 
-/// Whether Ctrl-C was heard.
+#[cfg(unix)]
+fn on_signals(hear: impl Fn(u8) + Send + 'static) -> std::io::Result<()> {
+    use std::sync::Arc;
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    // A file that grows beyond a limit is an error of whoever writes it, not the end of the program.
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+    // Under nohup a program outlives its terminal.
+    let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&number| number != SIGHUP || !machine::ignores(number));
+    let mut signals = signal_hook::iterator::Signals::new(heard)?;
+    let listen = move || signals.forever().for_each(|number| hear(number.try_into().unwrap_or(INTERRUPT)));
+    std::thread::Builder::new().name("signals".into()).spawn(listen).map(drop)
+}
+
+#[cfg(not(unix))]
+fn on_signals(hear: impl Fn(u8) + Send + 'static) -> Result<(), ctrlc::Error> {
+    ctrlc::set_handler(move || hear(INTERRUPT))
+}
+
+fn hear(number: u8, tell: &impl Fn(&Failure)) {
+    let signal = signal();
+    let is_first = signal.asked.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+    if !is_first || !signal.is_working.load(Ordering::SeqCst) {
+        // Nothing is written from here on.
+        let _unfinished = output::abandon();
+        if is_first {
+            tell(&interrupted());
+        }
+        std::process::exit(128 + i32::from(number));
+    }
+    if !signal.has_state.load(Ordering::SeqCst) {
+        signal.interrupt.request();
+    }
+}
+
+/// From here on a first signal does not end the program where it stands.
+pub(crate) fn begin_work() {
+    signal().is_working.store(true, Ordering::SeqCst);
+}
+
+/// Whether a signal was heard.
 pub(crate) fn is_interrupted() -> bool {
-    signal().asked.load(Ordering::SeqCst)
+    signal().asked.load(Ordering::SeqCst) != 0
 }
 
-/// Works on so many threads, in a pool that ends with the work; Ctrl-C ends it where there is nothing to keep yet.
+/// The exit code of a program that was asked to end: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
+pub(crate) fn exit_code() -> u8 {
+    128 + match signal().asked.load(Ordering::SeqCst) {
+        0 => INTERRUPT,
+        number => number,
+    }
+}
+
+/// Works on so many threads, in a pool that ends with the work; a signal ends it where there is nothing to keep yet.
 pub(crate) fn on_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
+    begin_work();
     let interrupt = &signal().interrupt;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or_else(machine::default_threads));
     let done = pool.build_scoped(

@@ -385,33 +385,78 @@ fn a_plan_beyond_the_limit_is_refused_before_anything_is_allocated() {
     refused_in(&bench, &["fit", "wide.npy", "--max-memory", "1MiB"], 1, "memory", &["1.0 MiB"]);
 }
 
-/// Ctrl-C: the best model so far is written, and the code says so.
-#[test]
+/// A fit with so many starts that no machine comes to their end, once it has told of its first round: then there is a state
+/// worth keeping.
 #[cfg(unix)]
-fn one_hundred_and_thirty_is_an_interruption() {
-    let bench = Bench::new();
-    bench.write("x.npy", npy_f64());
-    // So many starts that no machine comes to their end.
-    let starts = ["--n-init", "100000000", "--init", "random", "-v", "-o", "m.gromap"];
+fn endless(bench: &Bench) -> std::process::Child {
+    let starts = ["--n-init", "100000000", "--init", "random", "-v", "-o", "m.gromap", "--force"];
     let arguments = [&["fit", "x.npy"], &QUICK[..], &starts].concat();
-    let mut child = bench
-        .command(&arguments)
-        .stderr(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .expect("it starts");
-    // The first round is told once there is a state worth keeping.
+    let (piped, null) = (std::process::Stdio::piped(), std::process::Stdio::null());
+    let mut child = bench.command(&arguments).stderr(piped).stdout(null).spawn().expect("it starts");
     let mut log = std::io::BufReader::new(child.stderr.take().expect("a pipe"));
     let mut line = String::new();
     while !line.starts_with("round ") {
         line.clear();
         assert!(std::io::BufRead::read_line(&mut log, &mut line).expect("text") > 0, "it ended before its first round");
     }
-    // The shell's own: a small system has no program of that name.
-    let kill = format!("kill -INT {}", child.id());
-    let killed = std::process::Command::new("sh").args(["-c", &kill]).status().expect("a shell");
-    assert!(killed.success());
-    std::io::copy(&mut log, &mut std::io::sink()).expect("the rest of the log");
-    assert_eq!(child.wait().expect("it ends").code(), Some(130));
-    assert_eq!(bench.json(&["info", "m.gromap"])["n_samples"], SAMPLES);
+    std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+    child
+}
+
+/// Ctrl-C, SIGTERM, SIGHUP: the best model so far is written, and the code says so.
+#[test]
+#[cfg(unix)]
+fn one_hundred_and_twenty_eight_and_more_are_signals() {
+    let bench = bench();
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        if signal == "HUP" && ignores_hangups() {
+            continue;
+        }
+        let mut child = endless(&bench);
+        send(signal, &child);
+        assert_eq!(child.wait().expect("it ends").code(), Some(code), "{signal}");
+        assert_eq!(bench.json(&["info", "m.gromap"])["n_samples"], SAMPLES);
+        std::fs::remove_file(bench.path("m.gromap")).expect("a model");
+    }
+    assert_eq!(bench.files(), ["x.csv", "x.npy"]);
+}
+
+/// Where there is nothing to keep, the first signal ends the program, even if it waits for input that does not come.
+#[test]
+#[cfg(unix)]
+fn a_signal_ends_reading() {
+    let bench = bench();
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let mut command = bench.command(&["fit", "-", "--format", "csv", "-o", "m.gromap", "--json"]);
+        let (piped, out) = (std::process::Stdio::piped(), std::process::Stdio::piped());
+        let mut child = command.stdin(piped).stdout(out).spawn().expect("it starts");
+        // It listens before it reads, and has read as soon as it takes more than a pipe holds.
+        let mut input = child.stdin.take().expect("a pipe");
+        std::io::Write::write_all(&mut input, "1,2\n".repeat(100_000).as_bytes()).expect("it reads");
+        send(signal, &child);
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(code));
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(found["error"]["kind"], "interrupted", "{found}");
+        drop(input);
+    }
+    assert_eq!(bench.files(), ["x.csv", "x.npy"]);
+}
+
+/// Under nohup a program outlives its terminal.
+#[test]
+#[cfg(target_os = "linux")]
+fn hangups_stay_ignored() {
+    let bench = bench();
+    let arguments = ["fit", "-", "--format", "csv", "--quiet", "--method", "pca", "--prototypes", "2"];
+    let ignoring = "trap '' HUP; exec \"$0\" \"$@\"";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", ignoring, env!("CARGO_BIN_EXE_gromap")]).args(arguments).current_dir(bench.path("."));
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    let text: String = (0..8000).map(|i| format!("{}.25,{}.5\n", (i * 37) % 1009, (i * 101) % 997)).collect();
+    std::io::Write::write_all(&mut input, text.as_bytes()).expect("it reads");
+    send("HUP", &child);
+    drop(input);
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }

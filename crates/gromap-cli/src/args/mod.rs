@@ -32,7 +32,8 @@ pub(crate) struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad data, 4 stopped before convergence with --strict, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad data, 4 stopped before convergence with --strict,
+130 interrupted (143 by SIGTERM, 129 by SIGHUP).
 Data go to standard output or to -o, progress and warnings to standard error. NO_COLOR is respected.";
 
 #[derive(Debug, Subcommand)]

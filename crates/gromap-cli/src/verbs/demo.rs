@@ -30,7 +30,6 @@ pub(super) fn run(args: &DemoArgs) -> Outcome<Exit> {
         None => Output::new(Path::new(OUTPUT), Existing::Replace),
     };
     Output::check([&output], &[])?;
-    watch::listen();
     let recipe = GromovDr::builder().prototypes(args.prototypes as usize).seed(args.seed);
     let mut watch = Watch::new(Voice::Bar, recipe.common.settings.stopping.max_rounds);
     let (samples, classes) = images()?;

@@ -53,7 +53,6 @@ impl Job<'_> {
         }
         asked.check(self.goal, self.options)?;
         let limit = room(&self.options.run);
-        watch::listen();
         let recipe = (self.make)(self.options);
         let mut watch = Watch::new(self.voice(), recipe.common().settings.stopping.max_rounds);
         let request = self.request(limit);

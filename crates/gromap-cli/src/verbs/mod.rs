@@ -24,8 +24,8 @@ use crate::args::options::RunOptions;
 use crate::args::{Arguments, Verb};
 use crate::data::source::Room;
 use crate::failure::{Failure, Outcome, safe};
-use crate::machine;
 use crate::recipe::Asked;
+use crate::{machine, watch};
 
 /// How a run ended, if nothing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(crate) enum Exit {
     Done,
     /// Rounds ran out, and `--strict` was asked for.
     NotConverged,
-    /// Ctrl-C; the best state so far is kept.
+    /// A signal, such as Ctrl-C; the best state so far is kept.
     Interrupted,
 }
 
@@ -42,7 +42,7 @@ impl Exit {
         match self {
             Self::Done => 0,
             Self::NotConverged => 4,
-            Self::Interrupted => 130,
+            Self::Interrupted => watch::exit_code(),
         }
     }
 }
@@ -79,6 +79,7 @@ fn print(text: impl std::fmt::Display) -> Outcome<()> {
 
 /// Writes data to standard output: to a program as they are, to a terminal what it can show.
 fn print_bytes(bytes: &[u8]) -> Outcome<()> {
+    watch::begin_work();
     let mut out = std::io::stdout().lock();
     let text = out.is_terminal().then(|| safe(&String::from_utf8_lossy(bytes)).into_owned());
     let bytes = text.as_ref().map_or(bytes, |text| text.as_bytes());

@@ -19,7 +19,6 @@ pub(super) fn run(args: &TransformArgs) -> Outcome<Exit> {
     let format = arrays::Format::of(args.output.as_deref(), "")?;
     let output = Output::optional(args.output.as_deref(), Existing::forced(args.run.force));
     let room = room(&args.run);
-    watch::listen();
     let request = Request::samples(&args.data, &args.options, room);
     Output::check(&output, &[request.files(), vec![args.model.clone()]].concat())?;
     let model = model_file::read(&args.model, room)?;

@@ -165,6 +165,20 @@ pub(crate) fn page_data(html: &str) -> Value {
     serde_json::from_slice(&bytes[4..4 + length]).expect("JSON")
 }
 
+/// Sends a signal to a program.
+pub(crate) fn send(signal: &str, child: &std::process::Child) {
+    // The shell's own: a small system has no program of that name.
+    let kill = format!("kill -{signal} {}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success(), "{kill}");
+}
+
+/// Whether this program, and so those that it starts, ignores hangups, as under nohup.
+pub(crate) fn ignores_hangups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");
+    u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 1 == 1)
+}
+
 /// Removes what is never the same: times and memory.
 pub(crate) fn without_times(value: &mut Value) {
     match value {

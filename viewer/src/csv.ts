@@ -5,7 +5,7 @@ import { idOf, membersOf, type Level, type MapData } from "./data";
 /** The members of some prototypes, one line each. */
 export function csv(data: MapData, level: Level, prototypes: Iterable<number>): string {
   const head = ["prototype", "sample", "id", ...(data.classes ? ["class"] : []), ...data.columns.map(({ name }) => name), ...(level.shares ? ["share"] : [])];
-  const lines = [head.map(quoted).join(",")];
+  const lines = [head.map(cell).join(",")];
   for (const k of prototypes) {
     membersOf(level, k).forEach((sample, rank) => {
       const values = [
@@ -16,10 +16,16 @@ export function csv(data: MapData, level: Level, prototypes: Iterable<number>): 
         ...data.columns.map((column) => (column.numbers ? (Number.isNaN(column.numbers[sample]) ? "" : column.numbers[sample]) : column.text![sample])),
         ...(level.shares ? [level.shares[level.offsets[k] + rank]] : []),
       ];
-      lines.push(values.map((value) => quoted(String(value))).join(","));
+      lines.push(values.map(cell).join(","));
     });
   }
   return lines.join("\r\n") + "\r\n";
+}
+
+/** A value as text; an apostrophe keeps spreadsheets from taking what is no number for a formula. */
+function cell(value: number | string): string {
+  const isFormula = typeof value === "string" && /^[=+\-@\t\r]/.test(value) && !Number.isFinite(Number(value));
+  return quoted(isFormula ? `'${value}` : String(value));
 }
 
 function quoted(text: string): string {

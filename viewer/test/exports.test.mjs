@@ -69,3 +69,11 @@ test("CSV of all samples has all of them", async () => {
   const { content } = await exported("CSV of all samples");
   assert.equal(content.toString().trimEnd().split("\r\n").length, 1201);
 });
+
+test("CSV has numbers and text, but no formulas", async () => {
+  await opened("hostile");
+  const { content } = await exported("CSV of all samples");
+  const [head, ...lines] = content.toString().trimEnd().split("\r\n");
+  assert.match(head, /,'=1\+1,__proto__,/);
+  for (const line of lines) assert.match(line, /,'-2\+3,-\d+,/);
+});

@@ -66,12 +66,21 @@ impl Table<'_> {
         let trouble = |error: csv::Error| Failure::data(error.to_string());
         writer.write_record(&header).map_err(trouble)?;
         for i in 0..count {
-            let mut row = vec![self.ids.map_or_else(|| i.to_string(), |ids| ids[i].clone())];
+            let mut row = vec![self.ids.map_or_else(|| i.to_string(), |ids| harmless(&ids[i]))];
             row.extend(self.labels.map(|labels| labels[i].to_string()));
             row.extend(self.places.into_iter().flat_map(|places| places.row(i)).map(ToString::to_string));
             writer.write_record(&row).map_err(trouble)?;
         }
         writer.into_inner().map_err(|error| Failure::data(error.to_string()))
+    }
+}
+
+/// Text as a cell that no spreadsheet takes for a formula: an apostrophe marks it as text. Numbers are numbers.
+fn harmless(text: &str) -> String {
+    let is_number = || text.parse().is_ok_and(f64::is_finite);
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number() {
+        true => format!("'{text}"),
+        false => text.to_owned(),
     }
 }
 
@@ -110,6 +119,20 @@ mod tests {
         let table = Table { ids: Some(&ids), labels: Some(&[7, 8]), places: Some(&places) };
         let text = String::from_utf8(table.bytes(Format::Csv).unwrap()).unwrap();
         assert_eq!(text, "sample,label,x,y\na,7,0.5,1\n\"b,c\",8,2,-3\n");
+    }
+
+    #[test]
+    fn text_is_never_a_formula() {
+        for text in ["=1+1", "+cmd", "-x", "-", "@SUM(A1)", "\t=1", "\r=1", "-1+1"] {
+            assert_eq!(harmless(text), format!("'{text}"));
+        }
+        for text in ["", "a=1", "-1", "+2.5", "-1e3", "7", "'x"] {
+            assert_eq!(harmless(text), text);
+        }
+        let ids = ["=1+1".to_owned(), "-5".into()];
+        let places = Matrix::new(vec![-0.5, 1.0], 2, 1).unwrap();
+        let table = Table { ids: Some(&ids), labels: None, places: Some(&places) };
+        assert_eq!(table.bytes(Format::Csv).unwrap(), b"sample,x\n'=1+1,-0.5\n-5,1\n");
     }
 
     #[test]

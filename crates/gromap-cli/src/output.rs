@@ -77,6 +77,12 @@ impl Output {
         if path.is_dir() || path.file_name().is_none() {
             return Err(Failure::new(Kind::Io, format!("cannot write {}: it is a folder", shown(path))));
         }
+        // /dev/stdout and its like, where they lead to a file: the file could be replaced, but never the link.
+        let is_of_system = |folder: PathBuf| folder == Path::new("/dev") || folder.starts_with("/proc");
+        if path.is_symlink() && folder.canonicalize().is_ok_and(is_of_system) {
+            let message = format!("cannot write {}: it is a link of the system to a file", shown(path));
+            return Err(Failure::new(Kind::Io, message).hint("give the name of the file"));
+        }
         // A link to nothing is there too.
         if self.existing == Existing::Keep && path.symlink_metadata().is_ok() {
             return Err(self.exists());

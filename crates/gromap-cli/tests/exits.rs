@@ -222,6 +222,11 @@ fn folders_that_take_no_file_are_named_before_anything_is_read() {
     let bench = bench();
     std::os::unix::fs::symlink("nowhere", bench.path("link.gromap")).expect("a link");
     refused_in(&bench, &["fit", "no.npy", "-o", "link.gromap"], 1, "io", &["link.gromap exists already", "--force"]);
+    // What stands for standard output, which here is a file.
+    let output = std::fs::File::create(bench.path("out")).expect("a file");
+    let mut command = bench.command(&["fit", "no.npy", "-o", "/proc/self/fd/1", "--force", "--json"]);
+    assert_eq!(command.stdout(output).status().expect("it starts").code(), Some(1));
+    assert!(bench.text("out").contains("a link of the system to a file"), "{}", bench.text("out"));
 }
 
 #[test]

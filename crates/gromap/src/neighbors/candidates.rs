@@ -1,7 +1,7 @@
 //! The few references of one query that may still be among its k nearest.
 
 use super::metric::Points;
-use super::{distance_of, key};
+use super::{Ties, distance_of, key};
 
 /// Values compared before asking whether any of them is good enough.
 const CHUNK: usize = 16;
@@ -78,6 +78,8 @@ pub(super) struct Query<'a> {
     pub(super) references: &'a Points<'a>,
     pub(super) i: usize,
     pub(super) k: usize,
+    /// The order of references at the same distance.
+    pub(super) ties: Ties,
 }
 
 impl Query<'_> {
@@ -178,6 +180,6 @@ impl Query<'_> {
     /// The key of a reference by its measured distance.
     #[inline(always)]
     pub(super) fn measured(&self, reference: u32) -> u64 {
-        key(self.queries.distance(self.i, self.references, reference as usize), reference)
+        key(self.queries.distance(self.i, self.references, reference as usize), self.ties, reference)
     }
 }

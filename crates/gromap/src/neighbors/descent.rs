@@ -19,7 +19,7 @@ use super::candidates::Query;
 use super::exact::{Exact, QUERIES, REFERENCES, Tile, check_farthest};
 use super::metric::{Frame, Points, Samples};
 use super::partition::partition;
-use super::{Metric, NeighborSearch, Neighbors, check_samples, distance_of};
+use super::{Metric, NeighborSearch, Neighbors, Ties, check_samples, distance_of, index_of};
 use crate::error::Result;
 use crate::numeric::Matrix;
 use crate::numeric::vector::vectorized;
@@ -82,10 +82,15 @@ impl NeighborSearch for Descent {
             }
         }
         for (i, list) in lists.chunks_exact(k).enumerate() {
-            check_farthest(&Query { queries: &points, references: &points, i, k }, list[k - 1])?;
+            check_farthest(&query(&points, i as u32, k), list[k - 1])?;
         }
-        Ok(Neighbors::from_keys(k, &lists))
+        Ok(Neighbors::from_keys(k, &lists, Ties::of))
     }
+}
+
+/// Sample i among the others.
+fn query<'a>(points: &'a Points<'a>, i: u32, k: usize) -> Query<'a> {
+    Query { queries: points, references: points, i: i as usize, k, ties: Ties::of(i as usize) }
 }
 
 fn pool_size(k: usize) -> usize {
@@ -181,7 +186,7 @@ impl<'a> Group<'a> {
         groups[first..first + around].iter().flatten().for_each(|&j| name(j));
         for &i in &groups[at] {
             let list = &self.lists[i as usize * self.k..(i as usize + 1) * self.k];
-            list.iter().filter(|&&key| key != NOBODY).for_each(|&key| name(key as u32));
+            list.iter().filter(|&&key| key != NOBODY).for_each(|&key| name(index_of(key, Ties::of(i as usize))));
         }
         let most = pool_size(self.k);
         if pool.len() > most {
@@ -213,8 +218,7 @@ impl<'a> Group<'a> {
                 self.references.extend_from_slice(points.row(j as usize));
                 self.shift.push(points.shift()[j as usize]);
             }
-            let query =
-                |row: usize| Query { queries: points, references: points, i: members[row] as usize, k: self.k + 1 };
+            let query = |row: usize| query(points, members[row], self.k + 1);
             self.tile.rank(points, &self.queries, &self.references);
             self.tile.offer(&self.shift, query, |at| names[at]);
         }
@@ -225,11 +229,12 @@ impl<'a> Group<'a> {
     #[inline(always)]
     fn merge(&mut self, row: usize, i: u32) -> usize {
         let list = self.list(i);
-        let query = Query { queries: self.points, references: self.points, i: i as usize, k: self.k };
+        let query = query(self.points, i, self.k);
+        let known = |key: u64| index_of(key, query.ties) as usize;
         self.merged.clear();
         self.merged.extend_from_slice(list);
         for &key in list.iter().filter(|&&key| key != NOBODY) {
-            self.known_to[key as u32 as usize] = i + 1;
+            self.known_to[known(key)] = i + 1;
         }
         for j in self.tile.candidates(row).references() {
             if j != i && self.known_to[j as usize] != i + 1 {
@@ -241,6 +246,6 @@ impl<'a> Group<'a> {
         }
         self.merged.sort_unstable();
         let kept = &self.merged[..self.k];
-        kept.iter().filter(|&&key| self.known_to[key as u32 as usize] != i + 1).count()
+        kept.iter().filter(|&&key| self.known_to[known(key)] != i + 1).count()
     }
 }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::candidates::{Candidates, Query};
 use super::metric::{Frame, Points, Samples};
-use super::{Metric, NeighborSearch, Neighbors, check_k, check_samples, distance_of};
+use super::{Metric, NeighborSearch, Neighbors, Ties, check_k, check_samples, distance_of, index_of};
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::vector::vectorized;
@@ -74,6 +74,16 @@ enum Own {
     Excluded,
 }
 
+impl Own {
+    /// A new sample's neighbours depend on itself alone, not on its place among the queries.
+    fn ties(self, i: usize) -> Ties {
+        match self {
+            Self::Allowed => Ties::COMMON,
+            Self::Excluded => Ties::of(i),
+        }
+    }
+}
+
 fn search(queries: &Points<'_>, references: &Points<'_>, k: usize, own: Own) -> Result<Neighbors> {
     let mut keys = vec![0; queries.len() * k];
     let guess = Guess::new(references, k);
@@ -102,7 +112,7 @@ fn search(queries: &Points<'_>, references: &Points<'_>, k: usize, own: Own) -> 
             Ok(())
         },
     )?;
-    Ok(Neighbors::from_keys(k, &keys))
+    Ok(Neighbors::from_keys(k, &keys, |i| own.ties(i)))
 }
 
 /// What a block of queries is compared with.
@@ -115,7 +125,7 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn query(&self, i: usize) -> Query<'_> {
-        Query { queries: self.queries, references: self.references, i, k: self.k }
+        Query { queries: self.queries, references: self.references, i, k: self.k, ties: self.own.ties(i) }
     }
 
     /// Offers every reference to the candidates of the queries `rows`.
@@ -205,7 +215,7 @@ pub(super) fn check_farthest(query: &Query<'_>, farthest: u64) -> Result<()> {
     if distance_of(farthest).is_finite() {
         return Ok(());
     }
-    query.queries.check_stored(query.i, query.references, farthest as u32 as usize)
+    query.queries.check_stored(query.i, query.references, index_of(farthest, query.ties) as usize)
 }
 
 /// What a thread needs to compare a block of queries with tiles of references.

@@ -11,7 +11,11 @@
 //! Both find candidates with fast `f32` arithmetic whose rounding is bounded, and then measure the
 //! few that are left in `f64`. The result therefore does not depend on the order of a sum, on the
 //! number of threads or on the vector unit of the machine. The distance that counts is the one
-//! stored, rounded to `f32`; ties go to the smaller index.
+//! stored, rounded to `f32`.
+//!
+//! Ties are shared fairly: each sample has an order of its own for the others at equal distance, as good
+//! as random. If they went to the smaller index, equal samples would all name the same few, and no
+//! similarity on such a graph could treat its rows alike.
 
 mod candidates;
 mod descent;
@@ -40,7 +44,7 @@ pub trait NeighborSearch: Sync {
     fn search(&self, samples: &Matrix<'_, f32>, k: usize, metric: Metric) -> Result<Neighbors>;
 }
 
-/// The `k` nearest samples of each of N samples, by ascending (distance, index).
+/// The `k` nearest samples of each of N samples, by ascending distance; ties are in no order.
 ///
 /// Distances are in the unit of the metric: squared for [`Metric::SquaredEuclidean`]. A sample is
 /// not its own neighbour. Takes 8·N·k bytes.
@@ -80,10 +84,10 @@ impl Neighbors {
             check_row(i, samples, &indices[range.clone()], &distances[range.clone()])?;
             let row = indices[range.clone()].iter().zip(&distances[range]);
             let start = keys.len();
-            keys.extend(row.map(|(&j, &distance)| key(distance, j)));
+            keys.extend(row.map(|(&j, &distance)| key(distance, Ties::of(i), j)));
             keys[start..].sort_unstable();
         }
-        Ok(Self::from_keys(k, &keys))
+        Ok(Self::from_keys(k, &keys, Ties::of))
     }
 
     /// The `k` nearest by a given N×N matrix of distances, row by row; the diagonal is not read.
@@ -108,7 +112,7 @@ impl Neighbors {
                 for (j, value) in distances.row(i).iter().enumerate().filter(|&(j, _)| j != i) {
                     let value = value.to_f64();
                     check_distance(i, j, value)?;
-                    keys.push(key(value as f32, j as u32));
+                    keys.push(key(value as f32, Ties::of(i), j as u32));
                 }
                 keys.select_nth_unstable(k - 1);
                 keys.truncate(k);
@@ -116,12 +120,12 @@ impl Neighbors {
                 Ok(keys)
             })
             .collect::<Result<_>>()?;
-        Ok(Self::from_keys(k, &rows.concat()))
+        Ok(Self::from_keys(k, &rows.concat(), Ties::of))
     }
 
-    /// Rows of sorted keys.
-    fn from_keys(k: usize, keys: &[u64]) -> Self {
-        let indices = keys.par_iter().map(|&key| key as u32).collect();
+    /// Rows of sorted keys, and the order of ties of each.
+    fn from_keys(k: usize, keys: &[u64], ties: impl Fn(usize) -> Ties + Sync) -> Self {
+        let indices = keys.par_iter().enumerate().map(|(at, &key)| index_of(key, ties(at / k))).collect();
         let distances = keys.par_iter().map(|&key| distance_of(key)).collect();
         Self { k, indices, distances }
     }
@@ -203,11 +207,72 @@ pub(crate) fn searches_exactly(samples: usize) -> bool {
     !descent::is_worth_it(samples)
 }
 
-/// Distance and index in one integer that sorts by both: the bits of floats that are not negative
-/// ascend with their values. Adding zero turns −0 into 0.
+/// An order of all indices, as good as random, for those at the same distance from one sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ties(u32);
+
+impl Ties {
+    /// One order for all: for samples that no index stands for, such as new ones.
+    const COMMON: Self = Self(0);
+
+    /// The order of sample i.
+    #[inline(always)]
+    fn of(i: usize) -> Self {
+        Self(scatter(i as u32 ^ 0x5bd1_e995))
+    }
+}
+
+/// An odd number with its bits well mixed: 2³² divided by the golden ratio.
+const GOLDEN: u32 = 0x9e37_79b9;
+/// GOLDEN·INVERSE = 1 in 32 bits.
+const INVERSE: u32 = inverse(GOLDEN);
+
+/// Newton's iteration doubles the right bits: 3 of them at the start, 48 after four steps.
+const fn inverse(odd: u32) -> u32 {
+    let mut x = odd;
+    let mut step = 0;
+    while step < 4 {
+        x = x.wrapping_mul(2u32.wrapping_sub(odd.wrapping_mul(x)));
+        step += 1;
+    }
+    x
+}
+
+/// A permutation of 32-bit integers that leaves no pattern of its argument.
 #[inline(always)]
-fn key(distance: f32, index: u32) -> u64 {
-    u64::from((distance + 0.0).to_bits()) << 32 | u64::from(index)
+const fn scatter(mut x: u32) -> u32 {
+    let mut round = 0;
+    while round < 3 {
+        x = (x ^ (x >> 16)).wrapping_mul(GOLDEN);
+        round += 1;
+    }
+    x ^ (x >> 16)
+}
+
+/// The argument of [`scatter`].
+#[inline(always)]
+const fn gather(mut x: u32) -> u32 {
+    x ^= x >> 16;
+    let mut round = 0;
+    while round < 3 {
+        x = x.wrapping_mul(INVERSE);
+        x ^= x >> 16;
+        round += 1;
+    }
+    x
+}
+
+/// Distance and index in one integer that sorts by the distance, then by the order of ties: the bits of floats that are
+/// not negative ascend with their values. Adding zero turns −0 into 0.
+#[inline(always)]
+fn key(distance: f32, ties: Ties, index: u32) -> u64 {
+    u64::from((distance + 0.0).to_bits()) << 32 | u64::from(scatter(index ^ ties.0))
+}
+
+/// The index in a key of this order of ties.
+#[inline(always)]
+fn index_of(key: u64, ties: Ties) -> u32 {
+    gather(key as u32) ^ ties.0
 }
 
 /// The distance in a key.

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::candidates::Query;
 use super::exact::{QUERIES, REFERENCES, check_farthest};
 use super::metric::{Frame, Points, Samples};
-use super::{Metric, Neighbors, check_samples, distance_of};
+use super::{Metric, Neighbors, Ties, check_samples, distance_of};
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::numeric::vector::vectorized;
@@ -74,7 +74,7 @@ struct Counted {
 
 impl<'a> Given<'a> {
     fn new(points: &'a Points<'a>, i: usize, given: &[u32]) -> Result<Self> {
-        let query = Query { queries: points, references: points, i, k: given.len() };
+        let query = Query { queries: points, references: points, i, k: given.len(), ties: Ties::of(i) };
         let counted = |&j: &u32| {
             let key = query.measured(j);
             check_farthest(&query, key)?;

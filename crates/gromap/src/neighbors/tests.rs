@@ -20,7 +20,7 @@ fn plain_distance(x: &[f32], y: &[f32], metric: Metric) -> f64 {
     }
 }
 
-/// Row i of the answer, by sorting everything.
+/// Row i of the answer, by sorting everything; new samples are no row of their own.
 fn plain_row(
     references: &Matrix<'_, f32>,
     query: &[f32],
@@ -31,7 +31,8 @@ fn plain_row(
     let others = (0..references.rows()).filter(|&j| Some(j) != own);
     let mut all: Vec<(f32, u32)> =
         others.map(|j| (plain_distance(query, references.row(j), metric) as f32, j as u32)).collect();
-    all.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    let ties = own.map_or(Ties::COMMON, Ties::of);
+    all.sort_by_key(|&(distance, j)| key(distance, ties, j));
     all.truncate(k);
     all
 }
@@ -61,7 +62,7 @@ fn assert_nearest(samples: &Matrix<'_, f32>, neighbors: &Neighbors, metric: Metr
     for i in 0..samples.rows() {
         let expected = plain_row(samples, samples.row(i), Some(i), neighbors.k(), metric);
         let found = found_row(neighbors, i);
-        assert!(found.windows(2).all(|pair| pair[0] < pair[1]), "row {i} does not ascend");
+        assert!(found.windows(2).all(|pair| pair[0].0 <= pair[1].0), "row {i} does not ascend");
         for (&(distance, j), (best, _)) in found.iter().zip(expected) {
             let own = plain_distance(samples.row(i), samples.row(j as usize), metric) as f32;
             assert!((distance - own).abs() <= 1e-6 * own.max(1.0), "row {i}: {distance} is not {own}");
@@ -129,13 +130,35 @@ fn exact_search_is_right_beyond_one_tile() {
 }
 
 #[test]
-fn equal_samples_are_neighbors_in_the_order_of_their_indices() {
-    let samples = Matrix::new(vec![0.1f32; 2000 * 3], 2000, 3).unwrap();
-    for metric in METRICS {
-        let neighbors = Exact.search(&samples, 4, metric).unwrap();
-        assert_eq!(neighbors.row(0), (&[1, 2, 3, 4][..], &[0.0; 4][..]), "{metric:?}");
-        assert_eq!(neighbors.row(2).0, &[0, 1, 3, 4]);
-        assert_eq!(neighbors.row(1999).0, &[0, 1, 2, 3]);
+fn every_index_comes_back_from_its_place_among_ties() {
+    for i in (0..1 << 20).step_by(997).chain([0, u32::MAX as usize]) {
+        for j in [0, 1, 2, 255, 65_536, i as u32, u32::MAX] {
+            assert_eq!(index_of(key(1.5, Ties::of(i), j), Ties::of(i)), j, "{i} {j}");
+        }
+    }
+}
+
+/// Nobody is named by many more than by others, as samples of low indices would be if ties went to them.
+#[test]
+fn equal_samples_are_named_equally_often() {
+    let equal = Matrix::new(vec![0.1f32; 2000 * 3], 2000, 3).unwrap();
+    let one_hot = Matrix::from_fn(500, 500, |i, j| f32::from(u8::from(i == j)));
+    for (samples, k) in [(equal, 40), (one_hot, 90)] {
+        for search in [&Exact as &dyn NeighborSearch, &Descent::new(1)] {
+            let neighbors = search.search(&samples, k, Metric::SquaredEuclidean).unwrap();
+            let mut named = vec![0usize; samples.rows()];
+            for i in 0..samples.rows() {
+                neighbors.row(i).0.iter().for_each(|&j| named[j as usize] += 1);
+                let mut distinct = neighbors.row(i).0.to_vec();
+                distinct.sort_unstable();
+                distinct.dedup();
+                assert!(distinct.len() == k && !distinct.contains(&(i as u32)), "row {i}");
+            }
+            // Binomial: five standard deviations.
+            let spread = 5.0 * (k as f64).sqrt();
+            let (least, most) = (*named.iter().min().unwrap(), *named.iter().max().unwrap());
+            assert!(least as f64 > k as f64 - spread && (most as f64) < k as f64 + spread, "{least} to {most}");
+        }
     }
 }
 

@@ -104,7 +104,8 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     loss_curve_ : ndarray
         The loss at the start and after every round, never increasing.
     stop_reason_ : str
-        "converged", "stationary", "max_rounds" or "interrupted".
+        "converged", "stationary", "max_rounds", "inexact" (on a similarity that is not exactly the one asked for:
+        ``warnings_`` says why) or "interrupted".
     n_iter_ : int
         Rounds done.
     hardness_ : float

@@ -265,7 +265,7 @@ class SymmetricEntropic(_Affinity):
     neighbors: int | None = None
     metric: str = "sqeuclidean"
     tol: float = 1e-3
-    max_iter: int = 100
+    max_iter: int = 200
     converged_: bool = field(default=False, init=False, repr=False)
 
     def fit(self, X):
@@ -285,9 +285,10 @@ class SymmetricEntropic(_Affinity):
             setattr(self, f"{name}_", value)
         if not self.converged_:
             residual = max(self.row_sum_error_, self.entropy_error_, self.gap_)
+            why = "; no similarity on these pairs has rows of sum one" if self.is_infeasible_ else ""
             warnings.warn(
                 "the symmetric entropic affinity is not exact: "
-                f"residual {residual:.1e} after {self.steps_} Newton steps",
+                f"residual {residual:.1e} after {self.steps_} Newton steps, in {len(self.unsolved_)} rows (unsolved_){why}",
                 stacklevel=2,
             )
         return _similarity(similarity)

@@ -13,6 +13,7 @@
 mod families;
 mod memory;
 mod mutate;
+mod natural;
 
 use std::process::ExitCode;
 

@@ -138,6 +138,8 @@ pub(crate) fn symmetric_entropic<'py>(
     out.set_item("steps", solution.steps)?;
     out.set_item("passes", solution.passes)?;
     out.set_item("converged", solution.converged)?;
+    out.set_item("is_infeasible", solution.is_infeasible)?;
+    out.set_item("unsolved", PyArray1::from_slice(py, &solution.unsolved))?;
     Ok(out)
 }
 

@@ -68,6 +68,8 @@ pub enum StopReason {
     Stationary,
     /// The limit of rounds was reached.
     MaxRounds,
+    /// It converged, but on a similarity that is not exactly the one asked for: the warnings say why.
+    Inexact,
     /// The observer asked to stop.
     Interrupted,
 }

@@ -87,7 +87,8 @@ words! {
     FittedTo ("kind of data") { Samples = "samples", Distances = "distance", Similarity = "similarity", }
     Level ("level of a path") { Fresh = "fresh", Warm = "warm", }
     StopReason ("reason to stop") {
-        Converged = "converged", Stationary = "stationary", MaxRounds = "max_rounds", Interrupted = "interrupted",
+        Converged = "converged", Stationary = "stationary", MaxRounds = "max_rounds", Inexact = "inexact",
+        Interrupted = "interrupted",
     }
     Stage ("stage") {
         Prepare = "prepare", Neighbors = "neighbors", Affinity = "affinity", Start = "start", Fit = "fit",

@@ -197,7 +197,7 @@ impl Job<'_> {
         if watch::is_interrupted() || stopped(StopReason::Interrupted) {
             return Exit::Interrupted;
         }
-        match self.options.strict && stopped(StopReason::MaxRounds) {
+        match self.options.strict && (stopped(StopReason::MaxRounds) || stopped(StopReason::Inexact)) {
             true => Exit::NotConverged,
             false => Exit::Done,
         }

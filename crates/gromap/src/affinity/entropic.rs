@@ -67,10 +67,7 @@ impl NeighborWeights for Entropic {
 impl NeighborAffinity for Entropic {
     fn of_neighbors(&self, neighbors: &Neighbors) -> Result<Affinity> {
         check_perplexity(self.perplexity, neighbors.k() + 1)?;
-        let rows: Vec<Vec<(u32, f32)>> = (0..neighbors.len())
-            .into_par_iter()
-            .map_init(Vec::new, |scratch, i| conditional_row(neighbors, i, self.perplexity, scratch))
-            .collect::<Result<_>>()?;
+        let rows = conditional_rows(neighbors, self.perplexity)?;
         let affinity = match self.symmetry {
             Symmetry::Conditional => {
                 let offsets: Vec<usize> = (0..=rows.len()).map(|i| i * neighbors.k()).collect();
@@ -105,6 +102,12 @@ pub(super) fn calibrated_row(costs: &[f32], perplexity: f64) -> Result<Vec<f64>>
     let weights: Vec<f64> = costs.iter().map(|&cost| calibrated.weight(f64::from(cost))).collect();
     let total: f64 = weights.iter().sum();
     Ok(weights.iter().map(|weight| weight / total).collect())
+}
+
+/// The rows of P, each by ascending columns.
+pub(super) fn conditional_rows(neighbors: &Neighbors, perplexity: f64) -> Result<Vec<Vec<(u32, f32)>>> {
+    let row = |scratch: &mut Vec<f64>, i: usize| conditional_row(neighbors, i, perplexity, scratch);
+    (0..neighbors.len()).into_par_iter().map_init(Vec::new, row).collect()
 }
 
 /// Row i of P, by ascending columns.

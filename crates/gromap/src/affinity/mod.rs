@@ -177,16 +177,34 @@ impl<T: Similarity + 'static> From<T> for Affinity {
 }
 
 /// Something a recipe did, but not as well as asked.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
     /// A solver ran out of steps.
-    #[error("the symmetric entropic affinity is not exact: residual {residual:.1e} after {steps} Newton steps")]
+    #[error("the symmetric entropic affinity is not exact: residual {residual:.1e} after {steps} Newton steps, {rows}")]
     NotConverged {
         /// Newton steps taken.
         steps: usize,
         /// The largest error of a row sum or an entropy.
         residual: f64,
+        /// The rows that are off.
+        rows: InexactRows,
+    },
+    /// The symmetric entropic affinity does not exist on the neighbour graph, or was not found, and the entropic affinity
+    /// takes its place.
+    #[error(
+        "the entropic affinity of t-SNE takes the place of the symmetric one, {}, {rows}; more neighbors may help",
+        if *.is_infeasible {
+            "which does not exist here: too many samples have the same few neighbours"
+        } else {
+            "which was not found"
+        }
+    )]
+    Replaced {
+        /// The rows that the symmetric affinity could not satisfy.
+        rows: InexactRows,
+        /// Whether it is proved that it does not exist.
+        is_infeasible: bool,
     },
     /// The neighbour graph was in pieces, which the shortest edges between them have joined.
     #[error(
@@ -196,6 +214,42 @@ pub enum Warning {
         /// How many pieces.
         components: usize,
     },
+}
+
+impl Warning {
+    /// Whether the similarity is not the one that was asked for, so that no result from it counts as exact.
+    pub fn is_inexact(&self) -> bool {
+        matches!(self, Self::NotConverged { .. } | Self::Replaced { .. })
+    }
+}
+
+/// Rows that do not satisfy what they should: how many, and which are the first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InexactRows {
+    /// How many.
+    pub count: usize,
+    /// The first of them, from 0 on.
+    pub first: Vec<u32>,
+}
+
+impl InexactRows {
+    const SHOWN: usize = 5;
+
+    fn new(rows: &[u32]) -> Self {
+        Self { count: rows.len(), first: rows[..rows.len().min(Self::SHOWN)].to_vec() }
+    }
+}
+
+impl std::fmt::Display for InexactRows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let first: Vec<String> = self.first.iter().map(ToString::to_string).collect();
+        let more = if self.count > self.first.len() { ", …" } else { "" };
+        match self.count {
+            0 => write!(f, "no row by itself is"),
+            1 => write!(f, "in row {}", first.join(", ")),
+            count => write!(f, "in {count} rows ({}{more})", first.join(", ")),
+        }
+    }
 }
 
 /// Neighbours in proportion to the perplexity: beyond three times as many, weights are negligible.

@@ -4,7 +4,7 @@ use super::options::{Common, Parameters};
 use super::placement::{Placement, RowStep};
 use super::preparation::Preparation;
 use super::{FittedTo, Model};
-use crate::affinity::{self, Affinity, InputAffinity, Multiplier, Training};
+use crate::affinity::{self, Affinity, InputAffinity, Multiplier, Training, Warning};
 use crate::data::{Data, Run, Samples};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
@@ -34,6 +34,8 @@ pub(crate) struct Prepared<'a> {
     feature_names: Option<Vec<String>>,
     pub(crate) weights: SampleWeights,
     warnings: Vec<String>,
+    /// Whether C_X is not exactly what the method asks for.
+    is_inexact: bool,
 }
 
 enum Held<'a> {
@@ -86,6 +88,7 @@ impl Common {
             feature_names: None,
             weights,
             warnings: Vec::new(),
+            is_inexact: false,
         };
         match data {
             Data::Samples(samples) => {
@@ -96,14 +99,13 @@ impl Common {
                 let ready = preparation.apply(samples)?;
                 let affinity = affinity::build(&*self.recipe(), &Data::Samples(ready.view()), observer)?;
                 let fused = is_fused.then(|| preparation.scaled(samples)).transpose()?;
-                let (similarity, warnings) = built(affinity);
-                let prepared = given(similarity, FittedTo::Samples, Some(samples.view()));
-                Ok(Prepared { preparation, samples: Some(ready), fused, warnings, ..prepared })
+                let prepared = |similarity| given(similarity, FittedTo::Samples, Some(samples.view()));
+                Ok(Prepared { preparation, samples: Some(ready), fused, ..built(affinity, prepared) })
             }
             Data::Distances(_) => {
                 self.check_distances()?;
-                let (similarity, warnings) = built(affinity::build(&*self.recipe(), data, observer)?);
-                Ok(Prepared { warnings, ..given(similarity, FittedTo::Distances, None) })
+                let affinity = affinity::build(&*self.recipe(), data, observer)?;
+                Ok(built(affinity, |similarity| given(similarity, FittedTo::Distances, None)))
             }
             Data::Similarity { similarity, features } => {
                 if let Some(features) = features {
@@ -128,9 +130,14 @@ impl Common {
     }
 }
 
-fn built(affinity: Affinity) -> (Held<'static>, Vec<String>) {
-    let warnings = affinity.warnings.iter().map(ToString::to_string).collect();
-    (Held::Built(affinity.similarity), warnings)
+/// What is prepared with a similarity that was built, and what there is to say of it.
+fn built<'a>(affinity: Affinity, prepared: impl FnOnce(Held<'a>) -> Prepared<'a>) -> Prepared<'a> {
+    let Affinity { similarity, warnings } = affinity;
+    Prepared {
+        warnings: warnings.iter().map(ToString::to_string).collect(),
+        is_inexact: warnings.iter().any(Warning::is_inexact),
+        ..prepared(Held::Built(similarity))
+    }
 }
 
 impl<'a> Prepared<'a> {
@@ -190,7 +197,10 @@ impl<'a> Prepared<'a> {
                 loss: found.loss,
                 loss_is_complete: found.loss_is_complete,
                 history: found.history,
-                stop: found.stop,
+                stop: match found.stop {
+                    StopReason::Converged if self.is_inexact => StopReason::Inexact,
+                    stop => stop,
+                },
                 hardness: found.plan.hardness(),
                 certificate: certified.then_some(kind),
                 warnings: self.warnings.clone(),

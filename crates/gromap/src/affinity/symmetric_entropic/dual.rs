@@ -1,4 +1,4 @@
-//! The dual of the symmetric entropic affinity, and the three passes over the pattern it needs.
+//! The dual of the symmetric entropic affinity, and the passes over the pattern it needs.
 //!
 //! ```text
 //! P_ij = exp(ℓ_ij),  ℓ_ij = (μ_i + μ_j − 2c_ij)/(ε_i + ε_j)
@@ -14,6 +14,8 @@
 
 use rayon::prelude::*;
 
+use super::newton::Held;
+use super::row::Row;
 use crate::affinity::pattern::{Pattern, split_rows};
 use crate::numeric::exponential::exp;
 
@@ -25,6 +27,8 @@ const LANES: usize = 8;
 const CHUNK: usize = 32 * LANES;
 /// An exponent whose exponential is zero, below that of any entry.
 const NO_MASS: f64 = -1e300;
+/// What is larger is cut to this for the products.
+const LARGEST: f64 = 1e30;
 
 /// The problem: costs on a pattern, and the least entropy of a row.
 pub(super) struct Dual<'a> {
@@ -37,8 +41,9 @@ pub(super) struct Dual<'a> {
 
 /// Everything known at a point (ε, μ).
 pub(super) struct Evaluation {
-    /// f
-    pub(super) value: f64,
+    /// What each row adds to f. They are kept apart because a difference of sums would drown what cold rows have to say
+    /// in the rounding of warm ones; a row that stayed where it was adds nothing to a sum of differences.
+    pub(super) values: Vec<f64>,
     /// ∂f/∂(ε_i, μ_i): what the entropy and the sum of row i have too much.
     pub(super) gradient: Vec<Pair>,
     /// The 2×2 diagonal blocks of the Hessian: εε, εμ, μμ.
@@ -55,7 +60,7 @@ impl<'a> Dual<'a> {
     /// Room for an evaluation.
     pub(super) fn blank(&self) -> Evaluation {
         Evaluation {
-            value: f64::INFINITY,
+            values: vec![f64::INFINITY; self.pattern.len()],
             gradient: vec![[0.0; 2]; self.pattern.len()],
             blocks: vec![[0.0; 3]; self.pattern.len()],
             weights: vec![0.0; self.pattern.stored()],
@@ -66,28 +71,30 @@ impl<'a> Dual<'a> {
     /// Value, gradient, diagonal blocks, and what products with the Hessian need.
     pub(super) fn evaluate(&self, at: &[Pair], out: &mut Evaluation) {
         let pattern = self.pattern;
-        let row_outputs = split_rows(&mut out.gradient).into_iter().zip(split_rows(&mut out.blocks));
+        let derivatives = split_rows(&mut out.gradient).into_iter().zip(split_rows(&mut out.blocks));
+        let row_outputs = derivatives.zip(split_rows(&mut out.values));
         let entry_outputs = pattern.split(&mut out.weights).into_iter().zip(pattern.split(&mut out.logarithms));
         let work: Vec<_> = pattern.blocks().into_iter().zip(row_outputs).zip(entry_outputs).collect();
-        let values: Vec<f64> = work
-            .into_par_iter()
-            .map(|((rows, (gradient, blocks)), (mut weights, mut logarithms))| {
-                let mut value = 0.0;
-                for ((i, gradient), block) in rows.zip(gradient).zip(blocks) {
-                    let length = pattern.range(i).len();
-                    let (w, rest) = weights.split_at_mut(length);
-                    weights = rest;
-                    let (l, rest) = logarithms.split_at_mut(length);
-                    logarithms = rest;
-                    let sums = pulp::Arch::new().dispatch(|| self.evaluate_row(at, i, w, l));
-                    *gradient = [sums.mass - sums.mass_log - self.least_entropy, sums.mass - 1.0];
-                    *block = [sums.curvature[2], -sums.curvature[1], sums.curvature[0]];
-                    value += 0.5 * sums.energy - self.least_entropy * at[i][0] - at[i][1];
-                }
-                value
-            })
-            .collect();
-        out.value = values.into_iter().sum();
+        work.into_par_iter().for_each(|((rows, ((gradient, blocks), values)), (mut weights, mut logarithms))| {
+            for (((i, gradient), block), value) in rows.zip(gradient).zip(blocks).zip(values) {
+                let length = pattern.range(i).len();
+                let (w, rest) = weights.split_at_mut(length);
+                weights = rest;
+                let (l, rest) = logarithms.split_at_mut(length);
+                logarithms = rest;
+                let sums = pulp::Arch::new().dispatch(|| self.evaluate_row(at, i, w, l));
+                *gradient = [sums.mass - sums.mass_log - self.least_entropy, sums.mass - 1.0];
+                *block = [sums.curvature[2], -sums.curvature[1], sums.curvature[0]];
+                *value = 0.5 * sums.energy - self.least_entropy * at[i][0] - at[i][1];
+            }
+        });
+    }
+
+    /// Σ_i max_j c_ij, which no ⟨P, C⟩ with rows of sum one exceeds. As −f is at most the ⟨P, C⟩ of every P that satisfies
+    /// the constraints, a point with −f above this proves that there is none.
+    pub(super) fn most_cost(&self) -> f64 {
+        let dearest = |i: usize| f64::from(self.pattern.row(i).1.iter().copied().fold(0.0, f32::max));
+        self.scale * (0..self.pattern.len()).map(dearest).sum::<f64>()
     }
 
     #[inline(always)]
@@ -112,8 +119,9 @@ impl<'a> Dual<'a> {
                     lanes[3][lane] += weight;
                     lanes[4][lane] += weight * logarithm;
                     lanes[5][lane] += weight * logarithm * logarithm;
-                    w[group][lane] = weight as f32;
-                    l[group][lane] = logarithm as f32;
+                    // Beyond single precision, where 0·∞ would spoil a product.
+                    w[group][lane] = weight.min(LARGEST) as f32;
+                    l[group][lane] = logarithm.max(-LARGEST) as f32;
                 }
             }
             weights.copy_from_slice(&w.as_flattened()[..weights.len()]);
@@ -127,23 +135,31 @@ impl<'a> Dual<'a> {
     /// the last entry is filled with entries of no mass. Gives the number of groups.
     #[inline(always)]
     fn gather(&self, at: &[Pair], i: usize, start: usize, chunk: &mut Chunk) -> usize {
-        let [epsilon, mu] = at[i];
+        let own = at[i];
         let (columns, costs) = self.pattern.row(i);
         let end = columns.len().min(start + CHUNK);
-        let twice = 2.0 * self.scale;
         let exponents = chunk.exponents.as_flattened_mut();
         let temperatures = chunk.temperatures.as_flattened_mut();
         let entries = columns[start..end].iter().zip(&costs[start..end]);
         for (((&j, &cost), exponent), temperature) in entries.zip(exponents.iter_mut()).zip(temperatures.iter_mut()) {
-            let [epsilon_j, mu_j] = at[j as usize];
-            *exponent = (mu + mu_j) - twice * f64::from(cost);
-            *temperature = epsilon + epsilon_j;
+            [*exponent, *temperature] = self.entry(own, at[j as usize], cost);
         }
         let count = end - start;
         let groups = count.div_ceil(LANES);
         exponents[count..groups * LANES].fill(NO_MASS);
         temperatures[count..groups * LANES].fill(1.0);
         groups
+    }
+
+    /// μ_i + μ_j − 2c and ε_i + ε_j of the entries of row i.
+    pub(super) fn entries(&self, at: &[Pair], i: usize) -> impl Iterator<Item = Pair> {
+        let (columns, costs) = self.pattern.row(i);
+        columns.iter().zip(costs).map(move |(&j, &cost)| self.entry(at[i], at[j as usize], cost))
+    }
+
+    #[inline(always)]
+    fn entry(&self, [epsilon, mu]: Pair, [epsilon_j, mu_j]: Pair, cost: f32) -> Pair {
+        [(mu + mu_j) - 2.0 * self.scale * f64::from(cost), epsilon + epsilon_j]
     }
 
     /// The gradient as Newton's method on log r and on the entropy of r⁻¹·P_i would have it.
@@ -160,56 +176,48 @@ impl<'a> Dual<'a> {
         here.gradient.iter().map(error).collect()
     }
 
-    /// The logarithm of every row sum, and the mean temperature of the row's mass: what a Sinkhorn
-    /// step needs. Safe however far the sums are from one.
-    pub(super) fn log_sums(&self, at: &[Pair]) -> Vec<Pair> {
-        let mut out = vec![[0.0; 2]; self.pattern.len()];
+    /// What `step` says of every row by itself, the others held.
+    fn row_by_row<T: Send + Default + Clone>(&self, at: &[Pair], step: impl Fn(&Row, usize) -> T + Sync) -> Vec<T> {
+        let mut out = vec![T::default(); self.pattern.len()];
         let work: Vec<_> = self.pattern.blocks().into_iter().zip(split_rows(&mut out)).collect();
-        work.into_par_iter().for_each(|(rows, out)| {
+        work.into_par_iter().for_each_init(Row::default, |row, (rows, out)| {
             for (i, out) in rows.zip(out) {
-                *out = pulp::Arch::new().dispatch(|| self.log_sum(at, i));
+                crate::interrupt::look();
+                row.gather(self, at, i);
+                *out = step(row, i);
             }
         });
         out
     }
 
-    #[inline(always)]
-    fn log_sum(&self, at: &[Pair], i: usize) -> Pair {
-        let length = self.pattern.range(i).len();
-        let mut chunk = Chunk::new();
-        let mut largest = [f64::NEG_INFINITY; LANES];
-        for start in (0..length).step_by(CHUNK) {
-            let groups = self.gather(at, i, start, &mut chunk);
-            for (exponents, temperatures) in chunk.exponents[..groups].iter().zip(&chunk.temperatures) {
-                for ((largest, exponent), temperature) in largest.iter_mut().zip(exponents).zip(temperatures) {
-                    let logarithm = exponent / temperature;
-                    *largest = if logarithm > *largest { logarithm } else { *largest };
-                }
-            }
+    /// A Sinkhorn step: moves every μ_i half of the way to where row i, by itself, sums to one. Gives the largest
+    /// |logarithm of a row sum| before. It never raises f (see `row.rs`).
+    pub(super) fn balance(&self, at: &mut [Pair]) -> f64 {
+        let steps = self.row_by_row(at, |row, _| {
+            let log_sum = row.log_sum(0.0, 0.0)[0];
+            [log_sum, 0.5 * row.balanced(0.0, 0.0, 0.05)]
+        });
+        let mut largest = 0.0f64;
+        for (at, [log_sum, v]) in at.iter_mut().zip(&steps) {
+            at[1] += v;
+            largest = largest.max(log_sum.abs());
         }
-        let largest = largest.into_iter().fold(f64::NEG_INFINITY, f64::max);
-        let mut sums = [[0.0; LANES]; 2];
-        for start in (0..length).step_by(CHUNK) {
-            let groups = self.gather(at, i, start, &mut chunk);
-            for (exponents, temperatures) in chunk.exponents[..groups].iter().zip(&chunk.temperatures) {
-                for lane in 0..LANES {
-                    let inverse = 1.0 / temperatures[lane];
-                    let mass = exp(exponents[lane] * inverse - largest);
-                    sums[0][lane] += mass;
-                    sums[1][lane] += mass * inverse;
-                }
-            }
-        }
-        let [sum, weighted] = sums.map(|lanes| lanes.iter().sum::<f64>());
-        [largest + sum.ln(), sum / weighted]
+        largest
     }
 
-    /// out = (Hessian + damping·its diagonal blocks)·direction, with the frozen temperatures left out.
+    /// Moves every (ε_i, μ_i) half of the way to where row i, by itself, has its sum and its entropy, but no ε below its
+    /// floor. It never raises f (see `row.rs`).
+    pub(super) fn row_wise_step(&self, at: &mut [Pair], floor: &[f64]) {
+        let steps = self.row_by_row(at, |row, i| row.solved(at[i][0], floor[i], self.least_entropy));
+        at.iter_mut().zip(&steps).for_each(|(at, [u, v])| *at = [at[0] + 0.5 * u, at[1] + 0.5 * v]);
+    }
+
+    /// out = (Hessian + damping·its diagonal blocks)·direction, with what is held left out.
     pub(super) fn multiply(
         &self,
         here: &Evaluation,
         damping: f64,
-        frozen: &[bool],
+        held: &[Held],
         direction: &[Pair],
         out: &mut [Pair],
     ) {
@@ -221,8 +229,7 @@ impl<'a> Dual<'a> {
                 let entries = (pattern.row(i).0, &here.weights[range.clone()], &here.logarithms[range]);
                 let [first, second] = multiply_row(entries, direction[i], direction);
                 let ([u, v], [a, b, c]) = (direction[i], here.blocks[i]);
-                let masked = if frozen[i] { 0.0 } else { first + damping * (a * u + b * v) };
-                *out = [masked, second + damping * (b * u + c * v)];
+                *out = held[i].moving([first + damping * (a * u + b * v), second + damping * (b * u + c * v)]);
             }
         });
     }

@@ -8,20 +8,25 @@
 //! averaged afterwards (Van Assel et al., 2023). The dual has two numbers a sample and is solved by
 //! Newton's method on the neighbour pattern; what proves a solution is its optimality conditions,
 //! which the result states.
+//!
+//! On all pairs there always is a solution. On the pairs of a neighbour graph there may be none: where most samples have
+//! the same few for neighbours, these would have to take more than a row may hold. That is noticed, and proved; the
+//! similarity is then the entropic affinity of t-SNE.
 
 mod dual;
 mod newton;
+mod row;
 #[cfg(test)]
 mod tests;
 
 use rayon::prelude::*;
 
 use self::dual::{Dual, Pair};
-use self::newton::{Limits, minimise};
+use self::newton::{End, Limits, Start, minimise};
 use super::calibration::calibrate;
-use super::entropic::calibrated_row;
+use super::entropic::{calibrated_row, conditional_rows};
 use super::{
-    Affinity, NeighborAffinity, NeighborWeights, Neighborhood, Pattern, Source, Warning, check_perplexity,
+    Affinity, InexactRows, NeighborAffinity, NeighborWeights, Neighborhood, Pattern, Source, Warning, check_perplexity,
     perplexity_neighborhood,
 };
 use crate::data::{Data, Samples};
@@ -58,7 +63,7 @@ pub struct SymmetricEntropic {
 
 impl Default for SymmetricEntropic {
     fn default() -> Self {
-        Self { perplexity: 30.0, neighbors: None, metric: Metric::SquaredEuclidean, tolerance: 1e-3, max_steps: 100 }
+        Self { perplexity: 30.0, neighbors: None, metric: Metric::SquaredEuclidean, tolerance: 1e-3, max_steps: 200 }
     }
 }
 
@@ -88,6 +93,10 @@ pub struct Solution {
     pub passes: usize,
     /// Whether both errors and the gap are within the tolerance.
     pub converged: bool,
+    /// Whether it is proved that no similarity on these pairs has rows of sum one and of this perplexity.
+    pub is_infeasible: bool,
+    /// The rows whose sum or entropy is off by more than the tolerance.
+    pub unsolved: Vec<u32>,
 }
 
 impl SymmetricEntropic {
@@ -106,10 +115,7 @@ impl SymmetricEntropic {
             return Err(Error::parameter("tolerance", self.tolerance, "positive and finite"));
         }
         let pattern = Pattern::new(neighbors)?;
-        let mut start = row_wise(&pattern, self.perplexity)?;
-        let scale = unit(&start);
-        let tempered = |epsilon: f64| if epsilon > 0.0 { scale * epsilon } else { 1.0 };
-        start.iter_mut().for_each(|at| *at = [tempered(at[0]), scale * at[1]]);
+        let (start, scale) = start(&pattern, self.perplexity)?;
         let dual = Dual::new(&pattern, scale, self.perplexity);
         let limits = Limits { tolerance: self.tolerance, max_steps: self.max_steps };
         let outcome = minimise(&dual, start, limits);
@@ -123,9 +129,20 @@ impl SymmetricEntropic {
             gap: outcome.residuals.gap,
             steps: outcome.steps,
             passes: outcome.passes,
-            converged: outcome.converged,
+            converged: outcome.end == End::Converged,
+            is_infeasible: outcome.end == End::Infeasible,
+            unsolved: outcome.unsolved,
             affinity: pattern.with_values(values)?,
         })
+    }
+}
+
+impl SymmetricEntropic {
+    /// What takes its place where it does not exist: rows of the same perplexity, averaged with their transpose. They sum
+    /// to one in the mean.
+    fn replacement(&self, neighbors: &Neighbors) -> Result<Sparse<'static, f32>> {
+        let rows = conditional_rows(neighbors, self.perplexity)?;
+        Pattern::new(neighbors)?.combine(&rows, |p, transposed| 0.5 * (p + transposed))
     }
 }
 
@@ -143,10 +160,18 @@ impl NeighborWeights for SymmetricEntropic {
 impl NeighborAffinity for SymmetricEntropic {
     fn of_neighbors(&self, neighbors: &Neighbors) -> Result<Affinity> {
         let solution = self.solve(neighbors)?;
-        let residual = solution.row_sum_error.max(solution.entropy_error).max(solution.gap);
-        let warning = Warning::NotConverged { steps: solution.steps, residual };
-        let warnings = if solution.converged { Vec::new() } else { vec![warning] };
-        Ok(Affinity { warnings, ..solution.affinity.into() })
+        if solution.converged {
+            return Ok(solution.affinity.into());
+        }
+        let residual = solution.row_sum_error.max(solution.entropy_error);
+        let rows = InexactRows::new(&solution.unsolved);
+        // Written so that a residual that is no number is too large.
+        if solution.is_infeasible || !(residual <= WORST_RESIDUAL) {
+            let warning = Warning::Replaced { rows, is_infeasible: solution.is_infeasible };
+            return Ok(Affinity { warnings: vec![warning], ..self.replacement(neighbors)?.into() });
+        }
+        let warning = Warning::NotConverged { steps: solution.steps, residual: residual.max(solution.gap), rows };
+        Ok(Affinity { warnings: vec![warning], ..solution.affinity.into() })
     }
 
     fn check(&self, samples: usize) -> Result<()> {
@@ -160,17 +185,36 @@ impl NeighborAffinity for SymmetricEntropic {
     }
 }
 
-/// (ε, μ) of the entropic affinity of every row by itself.
-fn row_wise(pattern: &Pattern, perplexity: f64) -> Result<Vec<Pair>> {
+/// Where row sums or entropies are off by more than this, the entropic affinity is the better one.
+const WORST_RESIDUAL: f64 = 0.1;
+
+/// The temperature of a row whose cheapest entries are too many already, as a share of what the next one costs more: it
+/// gets no mass.
+const COLD: f64 = 1.0 / 30.0;
+
+/// The entropic affinity of every row by itself, with costs multiplied by a factor that brings the mean temperature to
+/// one; and that factor.
+fn start(pattern: &Pattern, perplexity: f64) -> Result<(Start, f64)> {
     let calibrated = |scratch: &mut Vec<f64>, i: usize| {
         let row = calibrate(pattern.row(i).1, perplexity, i, scratch)?;
         Ok([row.epsilon, row.mu])
     };
-    (0..pattern.len()).into_par_iter().map_init(Vec::new, calibrated).collect()
+    let rows: Vec<Pair> = (0..pattern.len()).into_par_iter().map_init(Vec::new, calibrated).collect::<Result<_>>()?;
+    let warm = rows.iter().map(|row| row[0]).filter(|&epsilon| epsilon > 0.0);
+    let mean = warm.clone().sum::<f64>() / warm.count().max(1) as f64;
+    let scale = if mean > 0.0 && (1.0 / mean).is_finite() { 1.0 / mean } else { 1.0 };
+    let tempered = |(i, &[epsilon, mu]): (usize, &Pair)| match epsilon > 0.0 {
+        true => [scale * epsilon, scale * mu],
+        false => [cold(pattern.row(i).1).map_or(1.0, |epsilon| scale * epsilon), scale * mu],
+    };
+    let at = rows.iter().enumerate().map(tempered).collect();
+    let tied = rows.iter().map(|row| row[0] <= 0.0).collect();
+    Ok((Start { at, tied }, scale))
 }
 
-/// What brings the mean temperature to one; one if no row has any.
-fn unit(rows: &[Pair]) -> f64 {
-    let mean = rows.iter().map(|[epsilon, _]| epsilon).sum::<f64>() / rows.len() as f64;
-    if mean > 0.0 && (1.0 / mean).is_finite() { 1.0 / mean } else { 1.0 }
+/// A temperature at which only the cheapest entries have mass; `None` if all are.
+fn cold(costs: &[f32]) -> Option<f64> {
+    let least = costs.iter().copied().fold(f32::INFINITY, f32::min);
+    let dearer = costs.iter().copied().filter(|&cost| cost > least).fold(f32::INFINITY, f32::min);
+    dearer.is_finite().then(|| COLD * (f64::from(dearer) - f64::from(least)))
 }

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::{Bounds, Contents, Definiteness, Extreme, Side, Similarity, Sketch};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::numeric::blocks::{BLOCK, blocks, sum_in_order};
+use crate::numeric::blocks::{BLOCK, blocks, sum_of_blocks};
 use crate::numeric::vector::vectorized;
 use crate::numeric::{Matrix, Scalar};
 use crate::plan::{Plan, PlanRow};
@@ -75,7 +75,8 @@ fn check_factor<S: Scalar>(factor: &Matrix<'_, S>) -> Result<()> {
 
 /// TᵀB by prototypes, n×r.
 fn compress<S: Scalar>(factor: &Matrix<'_, S>, plan: &Plan) -> Vec<f64> {
-    sum_in_order(blocks(plan.len()).map(|rows| compressed_of_block(factor, plan, rows)).collect())
+    let numbers = plan.prototypes() * factor.columns();
+    sum_of_blocks(plan.len(), numbers, |rows| compressed_of_block(factor, plan, rows))
 }
 
 /// What a block of rows adds to TᵀB.
@@ -100,7 +101,8 @@ fn compressed_of_block<S: Scalar>(factor: &Matrix<'_, S>, plan: &Plan, rows: Ran
 
 /// XᵀB by columns of X, b×r.
 fn compress_columns<S: Scalar>(factor: &Matrix<'_, S>, x: &Matrix<'_>) -> Vec<f64> {
-    sum_in_order(blocks(factor.rows()).map(|rows| compressed_columns_of_block(factor, x, rows)).collect())
+    let numbers = x.columns() * factor.columns();
+    sum_of_blocks(factor.rows(), numbers, |rows| compressed_columns_of_block(factor, x, rows))
 }
 
 /// What a block of rows adds to XᵀB.

@@ -35,7 +35,7 @@ use crate::data::Samples;
 use crate::loss::Loss;
 use crate::numeric::Matrix;
 pub use crate::numeric::blocks::BLOCK;
-use crate::numeric::blocks::{blocks, sum_in_order};
+use crate::numeric::blocks::sum_of_blocks;
 use crate::plan::{Plan, PlanRow};
 
 /// C or its transpose.
@@ -194,7 +194,7 @@ pub trait Sketch: Send + Sync {
     /// M = TᵀCT, n×n, if this is C·T of the same plan.
     fn plan_mass(&self, plan: &Plan) -> Matrix<'static> {
         let n = plan.prototypes();
-        let mass = sum_in_order(blocks(plan.len()).map(|rows| plan_mass_of_block(self, plan, rows)).collect());
+        let mass = sum_of_blocks(plan.len(), n * n, |rows| plan_mass_of_block(self, plan, rows));
         Matrix::new(mass, n, n).expect("n×n by construction")
     }
 }

@@ -11,11 +11,9 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::{PlanStep, PlanSummary, Products, TransportProblem, TransportState, inner, quadratic_form};
 use crate::numeric::Matrix;
-use crate::numeric::blocks::{blocks, sum_in_order};
+use crate::numeric::blocks::merge_blocks;
 use crate::plan::Plan;
 use crate::similarity::Similarity;
 
@@ -59,12 +57,11 @@ struct LinearMinimum {
 }
 
 impl LinearMinimum {
-    /// Puts blocks together, in their order: labels one after the other, the rest summed.
-    fn merge(parts: Vec<Self>) -> Self {
-        let linear = parts.iter().map(|part| part.linear).sum();
-        let labels = parts.iter().flat_map(|part| part.labels.iter().copied()).collect();
-        let cross = sum_in_order(parts.into_iter().map(|part| part.cross).collect());
-        Self { labels, cross, linear }
+    /// Adds the next block: its labels behind the others, the rest to the sums.
+    fn merge(&mut self, part: Self) {
+        self.labels.extend(part.labels);
+        self.cross.iter_mut().zip(&part.cross).for_each(|(sum, cross)| *sum += cross);
+        self.linear += part.linear;
     }
 }
 
@@ -100,8 +97,11 @@ impl<'s> PlanStep<'s> for ConditionalGradient<'s> {
 
 /// D: the argmin of the gradient in every row.
 fn linear_minimum(problem: &TransportProblem<'_>, state: &TransportState<'_>) -> LinearMinimum {
+    let (samples, pairs) = (state.plan.len(), problem.prototypes().pow(2));
+    let mut all = LinearMinimum { labels: Vec::with_capacity(samples), cross: vec![0.0; pairs], linear: 0.0 };
     let of_block = |rows| linear_minimum_of_block(problem, state, rows);
-    LinearMinimum::merge(blocks(state.plan.len()).map(of_block).collect())
+    merge_blocks(samples, pairs, of_block, |part| all.merge(part));
+    all
 }
 
 /// The rows of D in a block, and what they add to the sums.

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::numeric::Matrix;
-use crate::numeric::blocks::{BLOCK, blocks, sum_in_order};
+use crate::numeric::blocks::{BLOCK, sum_of_blocks};
 use crate::numeric::eigen::symmetric_eigen;
 
 /// Directions whose share of a basis, squared, is below this are rounding.
@@ -34,7 +34,7 @@ pub(super) fn gram(left: &Matrix<'_>, right: &Matrix<'_>) -> Matrix<'static> {
         );
         sums
     };
-    let sums = sum_in_order(blocks(left.rows()).map(of_block).collect());
+    let sums = sum_of_blocks(left.rows(), rows * columns, of_block);
     let mut product = Matrix::zeros(rows, columns);
     product.values_mut().copy_from_slice(&sums);
     product
@@ -70,7 +70,7 @@ pub(super) fn residuals(image: &Matrix<'_>, vectors: &Matrix<'_>, values: &[f64]
         }
         sums
     };
-    sum_in_order(blocks(image.rows()).map(of_block).collect()).into_iter().map(f64::sqrt).collect()
+    sum_of_blocks(image.rows(), values.len(), of_block).into_iter().map(f64::sqrt).collect()
 }
 
 /// An orthonormal basis of the columns, as many as there are; where they depend on each other, random

@@ -8,6 +8,8 @@
 //!
 //! It runs on levels of the dendrogram from coarse to fine, as multigrid does.
 
+use std::cmp::Ordering;
+
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -83,8 +85,9 @@ impl GroupSearch {
         let mut lowest = self.value(&best, clusters)?;
         let mut trials = TRIALS_TIMES_CLUSTERS / clusters;
         'improved: while clusters > 2 && trials > 0 {
-            for labels in self.trades(&best, clusters)?.into_iter().take(trials) {
+            for trade in self.trades(&best, clusters, trials)? {
                 trials -= 1;
+                let labels = trade.applied_to(&best, clusters as u32);
                 let found = self.descend(&labels, clusters, seed)?;
                 let value = self.value(&found, clusters)?;
                 if value < lowest - LEAST_GAIN * lowest.abs() {
@@ -97,37 +100,30 @@ impl GroupSearch {
         Ok(best)
     }
 
-    /// Partitions with two clusters merged and another split, the most promising first.
-    fn trades(&self, labels: &[u32], clusters: usize) -> Result<Vec<Vec<u32>>> {
+    /// The most promising ways to merge two clusters and split another, so many of them, the best first.
+    fn trades(&self, labels: &[u32], clusters: usize, most: usize) -> Result<Vec<Trade>> {
         let now = self.value(labels, clusters)?;
         let mut merges = merge_costs(&self.summary_of(labels, clusters)?, self.loss);
-        merges.sort_by(|x, y| x.0.total_cmp(&y.0).then((x.1, x.2).cmp(&(y.1, y.2))));
-        merges.truncate(clusters);
+        keep_least(&mut merges, clusters, |x, y| x.0.total_cmp(&y.0).then((x.1, x.2).cmp(&(y.1, y.2))));
         let mut splits = Vec::new();
         for cluster in 0..clusters as u32 {
-            if let Some(split) = self.split(labels, cluster, clusters as u32) {
-                splits.push((now - self.value(&split, clusters + 1)?, cluster, split));
+            if let Some(half) = self.half(labels, cluster) {
+                let split = with_half(labels, &half, clusters as u32);
+                splits.push((now - self.value(&split, clusters + 1)?, cluster, half));
             }
         }
-        let pairs = merges.iter().flat_map(|merge| splits.iter().map(move |split| (merge, split)));
-        let mut trades: Vec<_> = pairs
-            .filter(|((_, a, b), (_, c, _))| c != a && c != b)
-            .map(|(&(cost, a, b), (gain, c, split))| (cost - gain, (a, b, *c), split))
+        let pairs = merges.iter().flat_map(|merge| splits.iter().enumerate().map(move |split| (merge, split)));
+        let mut trades: Vec<(f64, (u32, u32, u32), usize)> = pairs
+            .filter(|((_, a, b), (_, (_, c, _)))| c != a && c != b)
+            .map(|(&(cost, a, b), (at, (gain, c, _)))| (cost - gain, (a, b, *c), at))
             .collect();
-        trades.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
-        let rename = |k: u32, a: u32, b: u32| match k {
-            k if k == b => a,
-            k if k as usize == clusters => b,
-            k => k,
-        };
-        let traded = |(_, (a, b, _), split): &(f64, (u32, u32, u32), &Vec<u32>)| {
-            split.iter().map(|&k| rename(k, *a, *b)).collect()
-        };
-        Ok(trades.iter().map(traded).collect())
+        keep_least(&mut trades, most, |x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
+        let trade = |(_, (into, merged, _), at): (_, _, usize)| Trade { into, merged, half: splits[at].2.clone() };
+        Ok(trades.into_iter().map(trade).collect())
     }
 
-    /// The groups of one cluster in two, by merging them down to two; one half is named `new`.
-    fn split(&self, labels: &[u32], cluster: u32, new: u32) -> Option<Vec<u32>> {
+    /// One half of the groups of a cluster, which merging them down to two leaves.
+    fn half(&self, labels: &[u32], cluster: u32) -> Option<Vec<u32>> {
         let members: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] == cluster).collect();
         if members.len() < 2 {
             return None;
@@ -135,23 +131,58 @@ impl GroupSearch {
         let mass = Matrix::from_fn(members.len(), members.len(), |a, b| self.summary.mass[(members[a], members[b])]);
         let weights = members.iter().map(|&i| self.summary.weights[i]).collect();
         let halves = Dendrogram::new(&PlanSummary { mass, weights }, self.loss, 2).cut(2);
-        let mut split = labels.to_vec();
-        members.iter().zip(&halves).filter(|(_, half)| **half == 1).for_each(|(&i, _)| split[i] = new);
-        Some(split)
+        Some(members.iter().zip(&halves).filter(|(_, half)| **half == 1).map(|(&i, _)| i as u32).collect())
     }
+}
+
+/// Two clusters merged, and half of another in the place that is left.
+struct Trade {
+    into: u32,
+    merged: u32,
+    /// The groups that leave their cluster.
+    half: Vec<u32>,
+}
+
+impl Trade {
+    fn applied_to(&self, labels: &[u32], clusters: u32) -> Vec<u32> {
+        let mut traded = with_half(labels, &self.half, clusters);
+        for label in &mut traded {
+            *label = match *label {
+                k if k == self.merged => self.into,
+                k if k == clusters => self.merged,
+                k => k,
+            };
+        }
+        traded
+    }
+}
+
+/// Labels with some groups in a new cluster.
+fn with_half(labels: &[u32], half: &[u32], new: u32) -> Vec<u32> {
+    let mut split = labels.to_vec();
+    half.iter().for_each(|&i| split[i as usize] = new);
+    split
+}
+
+/// The `most` least items, ascending.
+fn keep_least<T>(items: &mut Vec<T>, most: usize, order: impl Fn(&T, &T) -> Ordering) {
+    if most < items.len() {
+        items.select_nth_unstable_by(most, &order);
+        items.truncate(most);
+    }
+    items.sort_by(order);
 }
 
 /// Groups as samples of their own: C = M ⊘ qqᵀ, symmetric, and weights q.
 pub(crate) fn similarity_of_groups(summary: &PlanSummary) -> Result<(Sparse<'static, f64>, SampleWeights)> {
     let (q, n) = (&summary.weights, summary.weights.len());
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    let mass = |k: usize, l: usize| 0.5 * (summary.mass[(k, l)] + summary.mass[(l, k)]);
+    let stored = (0..n).map(|k| (0..n).filter(|&l| mass(k, l) != 0.0).count()).sum();
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::with_capacity(stored), Vec::with_capacity(stored));
     for k in 0..n {
-        for l in 0..n {
-            let mass = 0.5 * (summary.mass[(k, l)] + summary.mass[(l, k)]);
-            if mass != 0.0 {
-                columns.push(l as u32);
-                values.push(mass / (q[k] * q[l]));
-            }
+        for l in (0..n).filter(|&l| mass(k, l) != 0.0) {
+            columns.push(l as u32);
+            values.push(mass(k, l) / (q[k] * q[l]));
         }
         offsets.push(columns.len());
     }

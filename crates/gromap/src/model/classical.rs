@@ -20,6 +20,9 @@ const PLAIN: Adam = Adam { steps: 750, learning_rate: 1.0 };
 /// Spread of the start, next to the width 1 of the kernels.
 const START_SPREAD: f64 = 1e-2;
 
+/// Columns of an N×N matrix that are made at once.
+const PIECE: usize = 64;
+
 /// Places of the samples, as the kernel takes them.
 pub(crate) struct Places {
     pub(crate) prototypes: Matrix<'static>,
@@ -91,10 +94,15 @@ fn neighbor_embedding(
 /// h_i·c·C_ij·h_j, N×N: only for kernels that need all pairs at once.
 fn dense_mass(similarity: &dyn Similarity, weights: &[f64], scale: f64) -> Matrix<'static> {
     let size = weights.len();
-    let identity = Matrix::from_fn(size, size, |i, j| if i == j { scale * weights[i] } else { 0.0 });
-    let mut mass = similarity.times(&identity, crate::similarity::Side::Direct);
-    for (i, &weight) in weights.iter().enumerate() {
-        mass.row_mut(i).iter_mut().for_each(|value| *value *= weight);
+    let mut mass = Matrix::zeros(size, size);
+    for first in (0..size).step_by(PIECE) {
+        let width = PIECE.min(size - first);
+        let diagonal = |i: usize, j: usize| if i == first + j { scale * weights[i] } else { 0.0 };
+        let piece = similarity.times(&Matrix::from_fn(size, width, diagonal), crate::similarity::Side::Direct);
+        for (i, &weight) in weights.iter().enumerate() {
+            let out = &mut mass.row_mut(i)[first..first + width];
+            out.iter_mut().zip(piece.row(i)).for_each(|(mass, value)| *mass = value * weight);
+        }
     }
     mass
 }

@@ -162,6 +162,13 @@ OWN = {
     "n_prototypes": (GromovDR(0), ValueError, "n_prototypes == 0, must be >= 1"),
     "n_prototypes as text": (GromovDR("many"), TypeError, "n_prototypes must be an instance of .*int"),
     "n_components": (small(GromovDR, n_components=0), ValueError, "n_components == 0, must be >= 1"),
+    "too many n_components": (
+        small(GromovDR, n_components=10**12),
+        ValueError,
+        "n_components is 1000000000000; it must be at most 40, the number of samples",
+    ),
+    "loss of a normalised kernel": (small(GromovDR, loss="bce"), ValueError, "bce needs entries from 0 to 1"),
+    "loss of the identity": (small(GromovClustering, target="identity", loss="kl"), ValueError, "must be one of square"),
     "alpha": (small(GromovDR, alpha=1.1), ValueError, "alpha == 1.1, must be <= 1"),
     "alpha_scale": (small(GromovDR, alpha_scale="log"), ValueError, 'unknown alpha_scale "log"'),
     "no normalization": (small(GromovDR, normalization=None), TypeError, "normalization must be an instance of str"),

@@ -142,7 +142,7 @@ impl From<gromap::Error> for Failure {
                 }
             }
             Error::Name { .. } | Error::Unsupported(_) => Self::usage(error.to_string()),
-            Error::Memory { .. } => Self::new(Kind::Memory, error.to_string()),
+            Error::Memory { .. } | Error::NoRoom { .. } => Self::new(Kind::Memory, error.to_string()),
             _ => Self::data(error.to_string()),
         }
     }

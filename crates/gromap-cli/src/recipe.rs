@@ -104,10 +104,11 @@ impl Asked<'_> {
 }
 
 /// What a fit will hold for data of this shape.
-pub(crate) fn memory_plan(recipe: &Parameters, shape: &Shape) -> MemoryPlan {
-    match recipe {
-        Parameters::Map(recipe) => recipe.memory_plan(shape),
-        Parameters::Clusters(recipe) => recipe.memory_plan(shape),
+pub(crate) fn memory_plan(recipe: &Parameters, shape: &Shape, levels: Option<&[usize]>) -> MemoryPlan {
+    match (recipe, levels) {
+        (Parameters::Map(recipe), Some(sizes)) => recipe.path_memory_plan(shape, sizes),
+        (Parameters::Map(recipe), None) => recipe.memory_plan(shape),
+        (Parameters::Clusters(recipe), _) => recipe.memory_plan(shape),
     }
 }
 

@@ -8,7 +8,7 @@ mod report;
 mod results;
 mod running;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::arguments::{InputArgument, SettingsArgument, matrix, word};
@@ -16,7 +16,15 @@ use crate::running::Running;
 
 /// The one place where an error of the core becomes a Python exception.
 fn to_python(error: gromap::Error) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    use gromap::Error;
+    match &error {
+        Error::Memory { .. } | Error::NoRoom { .. } => PyMemoryError::new_err(error.to_string()),
+        // The one parameter that has another name here.
+        Error::Parameter { name: "dims", value, allowed } => {
+            PyValueError::new_err(format!("n_components is {value}; it must be {allowed}"))
+        }
+        _ => PyValueError::new_err(error.to_string()),
+    }
 }
 
 /// srGW to a given target.

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::numeric::{Matrix, Scalar};
 use crate::observe::Observer;
 use crate::plan::Plan;
-use crate::similarity::Similarity;
+use crate::similarity::{Contents, Similarity};
 use crate::weights::SampleWeights;
 
 /// Samples N×p, one in each row, or another matrix of as many rows, in either precision.
@@ -180,6 +180,23 @@ impl<'a> Data<'a> {
             Self::Samples(samples) | Self::Distances(samples) => samples.len(),
             Self::Similarity { similarity, .. } => similarity.len(),
         }
+    }
+
+    /// What a plan of memory needs to know of them.
+    pub fn shape(&self) -> Shape {
+        let samples = self.len();
+        let all = (samples as u64).saturating_mul(samples as u64);
+        let (form, is_single) = match self {
+            Self::Samples(given) => (Form::Samples { features: given.columns() }, given.is_single()),
+            Self::Distances(given) => (Form::Pairs { stored: all }, given.is_single()),
+            Self::Similarity { similarity, .. } => match similarity.contents() {
+                Contents::Dense(given) => (Form::Pairs { stored: all }, given.is_single()),
+                Contents::Sparse(given) => (Form::Pairs { stored: given.stored() as u64 }, true),
+                // Factors, and sums of operators, hold far less than all pairs.
+                Contents::LowRank(..) | Contents::Other => (Form::Pairs { stored: 0 }, false),
+            },
+        };
+        Shape { samples, form, is_single }
     }
 }
 

@@ -167,6 +167,15 @@ pub enum Error {
         known: u32,
     },
 
+    /// What was fitted is not a number, or infinite.
+    #[error("the fit broke down: the {what} came out as {value}; scale the data, or choose another loss or method")]
+    BrokenDown {
+        /// What of the fit.
+        what: &'static str,
+        /// What it came out as.
+        value: f64,
+    },
+
     /// An [`Interrupt`](crate::Interrupt) was requested before there was a result.
     #[error("interrupted before there was a result")]
     Interrupted,
@@ -178,6 +187,17 @@ pub enum Error {
         needed: u64,
         /// Bytes that may be.
         limit: u64,
+        /// The largest part.
+        what: &'static str,
+        /// Its bytes.
+        bytes: u64,
+    },
+
+    /// A fit would hold more than the machine gives.
+    #[error("this needs {} of memory, which there is not; most of it, {}, is {what}", size(*needed), size(*bytes))]
+    NoRoom {
+        /// Bytes held at once, at most.
+        needed: u64,
         /// The largest part.
         what: &'static str,
         /// Its bytes.

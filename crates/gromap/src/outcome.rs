@@ -1,5 +1,6 @@
 //! How a result was reached: what every solver and every model has to say beside its plan.
 
+use crate::error::{Error, Result};
 use crate::observe::StopReason;
 use crate::similarity::Definiteness;
 
@@ -24,15 +25,29 @@ pub struct Outcome {
     pub warnings: Vec<String>,
 }
 
+impl Outcome {
+    /// The same, unless the descent broke down.
+    pub(crate) fn checked(self) -> Result<Self> {
+        check_number("loss", self.loss)?;
+        self.history.iter().try_for_each(|&loss| check_number("loss", loss))?;
+        Ok(self)
+    }
+}
+
+/// Refuses NaN and infinities in what was fitted.
+pub(crate) fn check_number(what: &'static str, value: f64) -> Result<()> {
+    if value.is_finite() { Ok(()) } else { Err(Error::BrokenDown { what, value }) }
+}
+
 /// The lowest of several descents, each from its own seed; one that was interrupted is the last.
 ///
 /// `loss_and_stop` reads what decides off a result.
 pub(crate) fn lowest_of<T, E>(
     n_init: usize,
     seed: u64,
-    mut descend: impl FnMut(u64) -> Result<T, E>,
+    mut descend: impl FnMut(u64) -> std::result::Result<T, E>,
     loss_and_stop: impl Fn(&T) -> (f64, StopReason),
-) -> Result<T, E> {
+) -> std::result::Result<T, E> {
     let mut best = descend(seed)?;
     let (mut lowest, mut stop) = loss_and_stop(&best);
     for init in 1..n_init {

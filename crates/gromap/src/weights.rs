@@ -36,6 +36,18 @@ impl SampleWeights {
 }
 
 impl SampleWeights {
+    /// Refuses all weight on one of several samples, which leaves nothing to compare it with.
+    pub(crate) fn check_several(&self) -> Result<()> {
+        let mut weighed = self.iter().enumerate().filter(|(_, weight)| **weight > 0.0).map(|(index, _)| index);
+        match (weighed.next(), weighed.next()) {
+            (Some(only), None) if self.len() > 1 => {
+                let allowed = format!("at least 2: sample_weights[{only}] is the only one that is not zero");
+                Err(Error::parameter("number of samples with weight", 1.0, allowed))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Weights that were scaled before, as they are: another division would change their last digits.
     pub(crate) fn restored(weights: Vec<f64>) -> Result<Self> {
         let scaled = Self::new(&weights)?;

@@ -111,11 +111,12 @@ impl Job<'_> {
 
     /// Prints the memory plan with `--dry-run`; otherwise refuses one that exceeds the limit.
     fn is_only_planned(&self, shape: &Shape, Room(limit): Room) -> Outcome<bool> {
+        let levels = self.levels.map(|(sizes, _)| sizes);
         if self.options.dry_run {
-            memory::tell(self.options, shape, &(self.make)(self.options), limit)?;
+            memory::tell(self.options, shape, (self.make, levels), limit)?;
             return Ok(true);
         }
-        memory::check(self.options, shape, self.make, limit)?;
+        memory::check(self.options, shape, (self.make, levels), limit)?;
         Ok(false)
     }
 

@@ -14,17 +14,15 @@ use crate::args::values::{Bytes, List};
 use crate::failure::{Failure, Outcome};
 use crate::recipe::memory_plan;
 
+/// The recipe that options ask for, and the numbers of prototypes of a path.
+type Made<'a> = (&'a dyn Fn(&FitOptions) -> Parameters, Option<&'a [usize]>);
+
 /// Refuses a fit that needs too much memory, and names an option that avoids it.
-pub(super) fn check(
-    options: &FitOptions,
-    shape: &Shape,
-    make: &dyn Fn(&FitOptions) -> Parameters,
-    limit: u64,
-) -> Outcome<()> {
-    let plan = memory_plan(&make(options), shape);
+pub(super) fn check(options: &FitOptions, shape: &Shape, (make, levels): Made<'_>, limit: u64) -> Outcome<()> {
+    let plan = memory_plan(&make(options), shape, levels);
     let Err(error) = plan.check(limit) else { return Ok(()) };
     let raise = format!("raise --max-memory to {}", option_value(plan.peak()));
-    let hint = match way_out(options, shape, make, limit) {
+    let hint = match way_out(options, shape, (make, levels), limit) {
         Some((option, peak)) => format!("{option} needs {}; or {raise}", Bytes(peak)),
         None => format!("{raise}, or keep fewer samples"),
     };
@@ -38,16 +36,11 @@ fn option_value(bytes: u64) -> String {
 }
 
 /// The first change of a single option with which the fit stays within the limit.
-fn way_out(
-    options: &FitOptions,
-    shape: &Shape,
-    make: &dyn Fn(&FitOptions) -> Parameters,
-    limit: u64,
-) -> Option<(String, u64)> {
+fn way_out(options: &FitOptions, shape: &Shape, (make, levels): Made<'_>, limit: u64) -> Option<(String, u64)> {
     let fits = |option: &str, shape: &Shape, edit: &dyn Fn(&mut FitOptions)| {
         let mut changed = options.clone();
         edit(&mut changed);
-        let peak = memory_plan(&make(&changed), shape).peak();
+        let peak = memory_plan(&make(&changed), shape, levels).peak();
         (peak <= limit).then(|| (option.to_owned(), peak))
     };
     let single = Shape { is_single: true, ..*shape };
@@ -81,8 +74,9 @@ fn way_out(
 }
 
 /// Prints the plan.
-pub(super) fn tell(options: &FitOptions, shape: &Shape, recipe: &Parameters, limit: u64) -> Outcome<()> {
-    let plan = memory_plan(recipe, shape);
+pub(super) fn tell(options: &FitOptions, shape: &Shape, (make, levels): Made<'_>, limit: u64) -> Outcome<()> {
+    let recipe = &make(options);
+    let plan = memory_plan(recipe, shape, levels);
     if options.run.json {
         return print(format_args!("{}\n", object(shape, recipe, &plan, limit)));
     }

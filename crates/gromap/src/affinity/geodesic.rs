@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::entropic::calibrated_row;
 use super::landmarks::{Spectrum, low_rank};
-use super::linear::negative_centred;
+use super::linear::{check_size, negative_centred};
 use super::{
     Affinity, InputAffinity, Landmarks, NEIGHBORS_PER_PERPLEXITY, NeighborWeights, Neighborhood, NewSamples, Pattern,
     Source, Warning,
@@ -66,13 +66,17 @@ impl Geodesic {
         if let Some(&source) = sources.iter().find(|&&source| source >= n) {
             return Err(Error::parameter("source", source as f64, format!("less than {n}, the number of samples")));
         }
+        let unit = source.unit(self.metric);
         let near = source.neighbors(NeighborWeights::neighborhood(self, n))?;
         let mut graph = Graph { pattern: Pattern::new(&near)?, bridges: vec![Vec::new(); n] };
         let (labels, components) = graph.components();
-        either!(samples, |samples| graph.join(samples, self.metric, &labels, components))?;
+        either!(samples, |samples| graph.join(samples, (self.metric, unit), &labels, components))?;
         let mut out = Matrix::zeros(sources.len(), n);
         let rows = out.values_mut().par_chunks_mut(n).zip(sources);
-        rows.for_each(|(row, &source)| graph.shortest_paths(source, row));
+        rows.for_each(|(row, &source)| {
+            graph.shortest_paths(source, row);
+            row.iter_mut().for_each(|length| *length /= unit);
+        });
         Ok((out, components))
     }
 
@@ -95,9 +99,11 @@ impl InputAffinity for Geodesic {
             Some(landmarks) => landmarks.draw(samples.len())?,
         };
         let (distances, components) = self.paths(source, &chosen)?;
+        check_size(distances.values().iter().fold(0.0, |most, &length| length.max(most)))?;
         let affinity = match samples {
-            Samples::F32(_) => self.centred::<f32>(&distances, &chosen)?,
-            Samples::F64(_) => self.centred::<f64>(&distances, &chosen)?,
+            // Squares of lengths that need a unit of their own would not fit.
+            Samples::F32(_) if source.unit(self.metric) == 1.0 => self.centred::<f32>(&distances, &chosen)?,
+            _ => self.centred::<f64>(&distances, &chosen)?,
         };
         let warnings = if components > 1 { vec![Warning::ComponentsJoined { components }] } else { Vec::new() };
         Ok(Affinity { warnings, ..affinity })
@@ -184,11 +190,11 @@ impl Graph {
         (labels, count)
     }
 
-    /// Adds the shortest edge between every two pieces.
+    /// Adds the shortest edge between every two pieces, its length times the unit of the others.
     fn join<S: Scalar>(
         &mut self,
         samples: &Matrix<'_, S>,
-        metric: Metric,
+        (metric, unit): (Metric, f64),
         labels: &[usize],
         components: usize,
     ) -> Result<()> {
@@ -207,6 +213,7 @@ impl Graph {
                     })
                     .min_by(ascending);
                 if let Some((length, i, j)) = shortest {
+                    let length = length * unit;
                     self.bridges[i].push((j as u32, length as f32));
                     self.bridges[j].push((i as u32, length as f32));
                 }

@@ -15,6 +15,7 @@ use crate::memory::{MemoryPlan, Sizes};
 use crate::numeric::centring::{centre_both, centred_columns};
 use crate::numeric::{Matrix, Scalar};
 use crate::observe::Stage;
+use crate::preprocessing::Origin;
 use crate::similarity::{Definiteness, Dense};
 
 /// Rows of the kernel made together.
@@ -69,7 +70,9 @@ impl Default for Kernel {
 impl InputAffinity for Kernel {
     fn build_from(&self, source: &mut Source<'_>) -> Result<Affinity> {
         self.check()?;
-        either!(source.samples()?, |samples| self.of(samples))
+        let samples = source.samples()?;
+        either!(samples, |samples| samples.check_fit())?;
+        either!(samples, |samples| self.of(samples))
     }
 
     fn new_samples(&self) -> NewSamples<'_> {
@@ -108,6 +111,14 @@ impl Kernel {
                 Err(Error::parameter("gamma", gamma, "positive and finite"))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Where samples may be seen from: anywhere for functions of differences.
+    pub(super) fn origin(&self) -> Origin {
+        match self.function {
+            KernelFunction::Rbf | KernelFunction::Laplacian => Origin::Centre,
+            KernelFunction::Polynomial | KernelFunction::Sigmoid | KernelFunction::Cosine => Origin::Zero,
         }
     }
 

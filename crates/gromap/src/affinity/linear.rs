@@ -14,6 +14,9 @@ use crate::numeric::{Matrix, Scalar};
 use crate::observe::Stage;
 use crate::similarity::{Dense, LowRank};
 
+/// Losses are squares of squares of distances: shorter ones than this vanish, and longer ones than its inverse overflow.
+const LEAST: f64 = 1e-70;
+
 /// X_c·X_cᵀ, the similarity of PCA.
 ///
 /// ```
@@ -43,9 +46,26 @@ impl InputAffinity for Linear {
 /// (scale·X_c)·(scale·X_c)ᵀ.
 fn centred_products(samples: &Samples<'_>, scale: f64) -> Result<Affinity> {
     fn of<S: Scalar>(samples: &Matrix<'_, S>, scale: f64) -> Result<LowRank<'static, S>> {
-        LowRank::symmetric(centred_columns(samples, scale))
+        let centred: Matrix<'static, S> = centred_columns(samples, scale);
+        // NaN counts as too large.
+        check_size(
+            centred
+                .values()
+                .iter()
+                .fold(0.0, |most: f64, x| if x.to_f64().abs() <= most { most } else { x.to_f64().abs() }),
+        )?;
+        LowRank::symmetric(centred)
     }
     either!(samples, |samples| of(samples, scale).map(Affinity::from))
+}
+
+/// Refuses samples whose distances have squares, or squares of those, that no number holds.
+pub(super) fn check_size(largest: f64) -> Result<()> {
+    if largest == 0.0 || (LEAST..=1.0 / LEAST).contains(&largest) {
+        return Ok(());
+    }
+    let allowed = format!("from {LEAST:e} to {:e}, so that losses can be computed; scale the samples", 1.0 / LEAST);
+    Err(Error::parameter("largest distance between samples", largest, allowed))
 }
 
 fn plan_factor(sizes: &Sizes, plan: &mut MemoryPlan) {
@@ -83,6 +103,9 @@ impl SquaredDistance {
                 }
                 if (a - b).abs() > 1e-5 * (a + b.abs()) {
                     return Err(allowed(&format!("the same both ways, not {b} in return")));
+                }
+                if !S::from_f64(a * a).to_f64().is_finite() {
+                    return Err(allowed("small enough that its square can be held; scale the distances"));
                 }
             }
         }

@@ -55,7 +55,7 @@ pub use self::source::Source;
 pub use self::symmetric_entropic::{Solution, SymmetricEntropic};
 use crate::data::{Data, Samples};
 use crate::error::{Error, Result};
-use crate::memory::{MemoryPlan, Sizes};
+use crate::memory::{KEPT_OF_PAIR, MemoryPlan, Sizes};
 use crate::neighbors::{Metric, Neighbors};
 use crate::observe::{Observer, Stage};
 use crate::similarity::Similarity;
@@ -136,6 +136,7 @@ impl<T: NeighborAffinity> InputAffinity for T {
             Stage::Affinity,
         );
         plan.hold("similarity", kept.saturating_mul(stored), Stage::Affinity, Stage::Fit);
+        plan.hold("rows that the allocator keeps", KEPT_OF_PAIR.saturating_mul(stored), Stage::Start, Stage::Fit);
     }
 
     fn is_local(&self) -> bool {
@@ -262,7 +263,9 @@ fn neighbors_of_perplexity(perplexity: f64) -> usize {
 
 /// The neighbours that rows of this perplexity look at: as many as asked, or ⌈3ξ⌉ of those there are.
 fn perplexity_neighborhood(perplexity: f64, asked: Option<usize>, metric: Metric, samples: usize) -> Neighborhood {
-    let k = asked.unwrap_or_else(|| neighbors_of_perplexity(perplexity).min(samples.saturating_sub(1)));
+    // However many are asked for, there is a number that is one more.
+    let k = asked.map(|k| k.min(usize::MAX - 1));
+    let k = k.unwrap_or_else(|| neighbors_of_perplexity(perplexity).min(samples.saturating_sub(1)));
     Neighborhood { k, metric }
 }
 

@@ -15,6 +15,7 @@ use crate::neighbors::Exact;
 use crate::numeric::centring::column_means;
 use crate::numeric::{Matrix, Scalar};
 use crate::plan::Plan;
+use crate::preprocessing::Frame;
 use crate::similarity::{Contents, Similarity};
 
 /// How a recipe finds the row of a new sample.
@@ -88,14 +89,15 @@ pub(crate) enum Known {
 }
 
 impl NewSamples<'_> {
-    /// What must be remembered of training samples and their similarity.
+    /// What must be remembered of training samples and their similarity; `frame` is how samples enter single precision.
     pub(crate) fn training(
         &self,
         samples: &Samples<'_>,
+        frame: Option<&Frame>,
         similarity: &dyn Similarity,
         multiplier: &Multiplier,
     ) -> Result<Training> {
-        let kept = || samples.single().into_owned();
+        let kept = || frame.map_or_else(|| samples.single(), |frame| frame.single(samples)).into_owned();
         match self {
             Self::Product { factor } => {
                 let Contents::LowRank(left, _) = similarity.contents() else {
@@ -107,7 +109,10 @@ impl NewSamples<'_> {
                 })
             }
             Self::Kernel(kernel) => {
-                let (columns, overall) = either!(samples, |samples| kernel.means(samples))?;
+                let (columns, overall) = match frame {
+                    None => either!(samples, |samples| kernel.means(samples))?,
+                    Some(frame) => kernel.means(&frame.double(samples, kernel.origin()))?,
+                };
                 let mut weighted = vec![0.0; multiplier.width()];
                 columns.iter().enumerate().for_each(|(j, &mean)| multiplier.add(&mut weighted, j, mean));
                 Ok(Training::Kernel { samples: kept(), means: (weighted, overall) })
@@ -116,17 +121,29 @@ impl NewSamples<'_> {
         }
     }
 
-    /// What is known of every new sample.
-    pub(crate) fn rows(&self, training: &Training, multiplier: &Multiplier, new: &Samples<'_>) -> Result<Vec<Known>> {
+    /// What is known of every new sample; `frame` is how samples entered single precision.
+    pub(crate) fn rows(
+        &self,
+        training: &Training,
+        multiplier: &Multiplier,
+        new: &Samples<'_>,
+        frame: Option<&Frame>,
+    ) -> Result<Vec<Known>> {
         match (self, training) {
             (Self::Product { .. }, Training::Product { mean, sketch }) => {
                 Ok(either!(new, |new| by_product(new, mean, sketch)))
             }
             (Self::Kernel(kernel), Training::Kernel { samples, means }) => {
-                either!(new, |new| by_kernel(kernel, samples, means, multiplier, new))
+                let Some(frame) = frame else {
+                    let wide = Matrix::from_fn(samples.rows(), samples.columns(), |i, j| f64::from(samples[(i, j)]));
+                    return either!(new, |new| by_kernel(kernel, &wide, means, multiplier, new));
+                };
+                let (training, new) = (frame.undone(samples, kernel.origin()), frame.double(new, kernel.origin()));
+                by_kernel(kernel, &training, means, multiplier, &new)
             }
             (Self::Neighbors(weights), Training::Neighbors { samples }) => {
-                by_neighbors(*weights, samples, multiplier, &new.single())
+                let new = frame.map_or_else(|| new.single(), |frame| frame.single(new));
+                by_neighbors(*weights, samples, multiplier, &new)
             }
             (_, Training::Unknown) => Err(Error::Unsupported(
                 "new samples cannot be placed: this model was fitted to distances or a similarity, not to samples"
@@ -166,7 +183,7 @@ fn by_product<S: Scalar>(new: &Matrix<'_, S>, mean: &[f64], sketch: &Matrix<'_>)
 
 fn by_kernel<S: Scalar>(
     kernel: &Kernel,
-    training: &Matrix<'static, f32>,
+    training: &Matrix<'_>,
     (columns, overall): &(Vec<f64>, f64),
     multiplier: &Multiplier,
     new: &Matrix<'_, S>,
@@ -174,11 +191,10 @@ fn by_kernel<S: Scalar>(
     let width = multiplier.width();
     let mut total = vec![0.0; width];
     (0..training.rows()).for_each(|j| multiplier.add(&mut total, j, 1.0));
-    let training = Matrix::from_fn(training.rows(), training.columns(), |i, j| f64::from(training[(i, j)]));
     let of_sample = |i: usize| {
         // One row at a time: a product of several rounds differently.
         let sample = Matrix::from_fn(1, new.columns(), |_, j| new[(i, j)].to_f64());
-        let row = kernel.across(&sample, &training)?;
+        let row = kernel.across(&sample, training)?;
         let mean = row.values().iter().sum::<f64>() / row.columns() as f64;
         let mut out = vec![0.0; width];
         row.values().iter().enumerate().for_each(|(j, &value)| multiplier.add(&mut out, j, value));

@@ -4,7 +4,9 @@ use super::Neighborhood;
 use crate::data::{Data, Samples, either};
 use crate::error::{Error, Result};
 use crate::neighbors::{Metric, Neighbors, nearest_neighbors};
+use crate::numeric::{Matrix, Scalar};
 use crate::observe::{Event, Observer, Stage};
+use crate::preprocessing::{Frame, scale_for};
 
 /// Samples or distances on their way into a similarity.
 pub struct Source<'a> {
@@ -64,19 +66,52 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The nearest neighbours of every sample, a stage of its own. Given distances are Euclidean ones, or stand for them.
+    /// What the distances of neighbours are multiplied by, so that single precision holds their squares: a power of two, 1
+    /// for samples of ordinary size.
+    pub fn unit(&self, metric: Metric) -> f64 {
+        let scale = match self.points {
+            Points::Samples(samples) => frame(samples, metric).scale(),
+            Points::Distances(distances) => scale_of(distances),
+        };
+        match metric {
+            Metric::SquaredEuclidean => scale * scale,
+            Metric::Euclidean | Metric::Manhattan => scale,
+            Metric::Cosine => 1.0,
+        }
+    }
+
+    /// The nearest neighbours of every sample, a stage of its own, their distances times the [`unit`](Self::unit). Given
+    /// distances are Euclidean ones, or stand for them.
     pub fn neighbors(&mut self, Neighborhood { k, metric }: Neighborhood) -> Result<Neighbors> {
         self.observer.on(&Event::Stage(Stage::Neighbors));
         let neighbors = match self.points {
-            Points::Samples(samples) => either!(samples, |samples| nearest_neighbors(samples, k, metric, 0))?,
+            Points::Samples(samples) => nearest_neighbors(&frame(samples, metric).single(samples), k, metric, 0)?,
             Points::Distances(distances) => {
-                let near = either!(distances, |distances| Neighbors::from_distances(distances, k))?;
+                let near = match scale_of(distances) {
+                    1.0 => either!(distances, |distances| Neighbors::from_distances(distances, k))?,
+                    scale => Neighbors::from_distances(&scaled(distances, scale), k)?,
+                };
                 if metric == Metric::SquaredEuclidean { near.squared()? } else { near }
             }
         };
         self.observer.on(&Event::Stage(Stage::Affinity));
         Ok(neighbors)
     }
+}
+
+/// How samples enter single precision. The cosine is one of directions from zero, which has to stay where it is.
+fn frame(samples: &Samples<'_>, metric: Metric) -> Frame {
+    if metric == Metric::Cosine { Frame::in_place(samples) } else { Frame::of(samples) }
+}
+
+/// What given distances are multiplied by.
+fn scale_of(distances: &Samples<'_>) -> f64 {
+    let largest = either!(distances, |m| m.values().iter().fold(0.0f64, |most, value| most.max(value.to_f64())));
+    scale_for(0.5 * largest)
+}
+
+fn scaled(distances: &Samples<'_>, scale: f64) -> Matrix<'static> {
+    either!(distances, |m| Matrix::from_fn(m.rows(), m.columns(), |i, j| scale * m[(i, j)].to_f64()))
 }
 
 /// Refuses samples that no similarity can tell apart.

@@ -1,7 +1,9 @@
 //! The kernels that methods choose from, as one type.
 
-use super::{Gram, Normalization, PrototypeKernel, Radial};
+use super::objective::Objective;
+use super::{Gram, PrototypeKernel, Radial};
 use crate::error::Result;
+use crate::loss::Loss;
 use crate::numeric::Matrix;
 
 /// How prototypes relate on a map.
@@ -24,9 +26,8 @@ impl MapKernel {
         }
     }
 
-    /// Whether the gradient needs C_Z as a matrix, because its normalisation is more than one number.
-    pub(crate) fn needs_all_pairs(self) -> bool {
-        let Self::Radial(Radial { normalization, .. }) = self else { return false };
-        matches!(normalization, Normalization::Rows | Normalization::DoublyStochastic)
+    /// Whether the gradient of a loss needs C_Z as a matrix, because it is more than a few sums over pairs.
+    pub(crate) fn needs_all_pairs(self, loss: Loss) -> bool {
+        matches!(self, Self::Radial(radial) if !Objective::is_of_pair_sums(radial, loss))
     }
 }

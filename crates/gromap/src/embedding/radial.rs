@@ -36,6 +36,13 @@ pub enum Normalization {
     DoublyStochastic,
 }
 
+impl Normalization {
+    /// Whether the weighted mean of the entries is 1, so that some are above.
+    pub(crate) fn has_mean_one(self) -> bool {
+        matches!(self, Self::Measure | Self::Rows | Self::DoublyStochastic)
+    }
+}
+
 /// A kernel of the distance, normalised.
 ///
 /// ```

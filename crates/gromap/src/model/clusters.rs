@@ -22,7 +22,8 @@ impl GromovClustering {
 
     /// The same with weighted samples, or telling an observer of every stage and round.
     pub fn fit_with(&self, data: &Data<'_>, run: Run<'_>) -> Result<Model> {
-        self.common.check()?;
+        self.check()?;
+        self.memory_plan(&data.shape()).check_room()?;
         prepared::run(&self.common, data, false, run, |prepared, observer| {
             let found = self.solve(prepared, observer)?;
             prepared.model(Parameters::Clusters(self.clone()), found)
@@ -32,11 +33,7 @@ impl GromovClustering {
     /// The lowest of `n_init` descents.
     fn solve(&self, prepared: &Prepared<'_>, observer: &mut dyn Observer) -> Result<Found> {
         let Common { init, n_init, settings, .. } = &self.common;
-        let loss = match self.target {
-            Target::Free => self.common.loss(),
-            // The other losses are infinite at the zeros of the identity.
-            Target::Identity => self.common.loss.unwrap_or(Loss::Square),
-        };
+        let loss = self.compared_by();
         loss.check_similarity(&prepared.similarity().bounds())?;
         let ground = prepared.ground(&self.common, loss);
         let similarity = prepared.similarity();

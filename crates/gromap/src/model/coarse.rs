@@ -24,7 +24,7 @@ use crate::start::{Ground, ROUNDS, similarity_of_groups};
 const FROM_MAP: (usize, usize) = (2, 16);
 const FROM_MAP_TIMES_PAIRS: usize = 80_000;
 /// More groups than this are not mapped: each step of that looks at all pairs.
-const MOST_MAPPED: usize = 1500;
+pub(super) const MOST_MAPPED: usize = 1500;
 /// Rounds of a descent on groups, at most.
 const MOST_ROUNDS: usize = 10;
 

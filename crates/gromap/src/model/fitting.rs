@@ -7,7 +7,6 @@ use super::{Model, classical, coarse};
 use crate::data::{Data, Run};
 use crate::embedding::{MapKernel, closed_form};
 use crate::error::{Error, Result};
-use crate::loss::Loss;
 use crate::method::Spec;
 use crate::numeric::Matrix;
 use crate::observe::{Event, Observer, Stage, StopReason};
@@ -34,6 +33,8 @@ impl GromovDr {
     /// The same with weighted samples, with names for their features, or telling an observer of every stage and round.
     pub fn fit_with(&self, data: &Data<'_>, run: Run<'_>) -> Result<Model> {
         self.check()?;
+        self.check_dims(data.len())?;
+        self.memory_plan(&data.shape()).check_room()?;
         prepared::run(&self.common, data, self.alpha < 1.0, run, |prepared, observer| {
             let found = self.solve(prepared, self.prototypes, &self.common.init, observer)?;
             prepared.model(Parameters::Map(self.clone()), found)
@@ -50,10 +51,6 @@ impl GromovDr {
     ) -> Result<Found> {
         let spec = self.common.spec(Some(self.normalization));
         let loss = self.common.loss();
-        if !matches!(spec.kernel, MapKernel::Radial(_)) && loss != Loss::Square {
-            let name = loss.to_string();
-            return Err(Error::Name { what: "loss of a Gram method", name, allowed: "square".into() });
-        }
         if self.alpha < 1.0 && prepared.fused.is_none() {
             return Err(Error::parameter("alpha", self.alpha, "1 unless there are samples or features"));
         }
@@ -61,7 +58,8 @@ impl GromovDr {
         loss.check_similarity(&similarity.bounds())?;
         let (scale, constant) = Joint::scale_of(spec.kernel, loss, similarity, &prepared.weights)?;
         if !scale.is_finite() || scale <= 0.0 {
-            return Err(Error::parameter("sum of the similarity", 1.0 / scale, "positive and finite"));
+            let allowed = "positive and finite among the samples that have weight";
+            return Err(Error::parameter("sum of the similarity", 1.0 / scale, allowed));
         }
         if prototypes.is_none_or(|n| n == prepared.weights.len()) {
             observer.on(&Event::Stage(Stage::Fit));

@@ -1,13 +1,16 @@
 //! What a fit will hold, part by part: the recipe says what its similarity takes (`affinity/`), the rest is here.
 
+use super::coarse::MOST_MAPPED;
 use super::options::{Common, GromovClustering, GromovDr};
 use super::preparation::{Projection, Scaling};
 use crate::affinity::InputAffinity;
 use crate::data::{Form, Shape};
-use crate::memory::{MemoryPlan, Search, Sizes, bytes};
+use crate::memory::{FIXED, MemoryPlan, Search, Sizes, bytes};
 use crate::method::Spec;
 use crate::neighbors::searches_exactly;
+use crate::numeric::blocks::{BLOCK, parts_held};
 use crate::observe::Stage;
+use crate::preprocessing::EXACT_FEATURES;
 use crate::solve::Solver;
 use crate::start::most_groups;
 
@@ -16,11 +19,35 @@ impl GromovDr {
     pub fn memory_plan(&self, shape: &Shape) -> MemoryPlan {
         let fused = self.alpha < 1.0;
         let mut plan = self.common.memory_plan(shape, self.prototypes, fused);
-        if self.prototypes.is_none_or(|n| n >= shape.samples) {
-            let places = bytes(64, &[shape.samples as u64, self.dims as u64]);
-            plan.hold("places and their steps", places, Stage::Fit, Stage::Fit);
+        let (samples, dims) = (shape.samples as u64, self.dims as u64);
+        if let Some(n) = self.prototypes.filter(|&n| n < shape.samples) {
+            // From several starts at once, each with its steps.
+            let places = bytes(300, &[n as u64, dims.max(8)]);
+            plan.hold("places and their steps", places, Stage::Start, Stage::Fit);
+        } else {
+            plan.hold("places and their steps", bytes(130, &[samples, dims]), Stage::Fit, Stage::Fit);
+            plan.hold("eigenvectors", eigenvectors(samples, dims.saturating_add(1)), Stage::Fit, Stage::Fit);
             self.plan_all_pairs(shape, &mut plan);
         }
+        plan
+    }
+
+    /// What [`path`](Self::path) will hold for data of this shape: the largest of its fits, and a model of every size.
+    pub fn path_memory_plan(&self, shape: &Shape, sizes: &[usize]) -> MemoryPlan {
+        let most = sizes.iter().copied().max();
+        let mut plan = Self { prototypes: most.or(self.prototypes), ..self.clone() }.memory_plan(shape);
+        let samples = shape.samples as u64;
+        let features = match shape.form {
+            Form::Samples { features } => features as u64,
+            Form::Pairs { .. } => 0,
+        };
+        let of_model = |&n: &usize| {
+            let (n, dims) = (n as u64, self.dims as u64);
+            bytes(8, &[n, features.saturating_add(n).saturating_add(dims)])
+                .saturating_add(bytes(4, &[samples, features.saturating_add(2)]))
+        };
+        let models = sizes.iter().map(of_model).fold(0u64, u64::saturating_add);
+        plan.hold("models of the path", models, Stage::Fit, Stage::Fit);
         plan
     }
 
@@ -29,8 +56,8 @@ impl GromovDr {
     fn plan_all_pairs(&self, shape: &Shape, plan: &mut MemoryPlan) {
         let Spec { recipe, kernel, .. } = self.common.spec(Some(self.normalization));
         let is_given = matches!(shape.form, Form::Pairs { .. });
-        if recipe.is_local() && (is_given || kernel.needs_all_pairs()) {
-            let pairs = bytes(24, &[shape.samples as u64, shape.samples as u64]);
+        if recipe.is_local() && (is_given || kernel.needs_all_pairs(self.common.loss())) {
+            let pairs = bytes(40, &[shape.samples as u64, shape.samples as u64]);
             plan.hold("similarities and forces of all pairs, N×N", pairs, Stage::Fit, Stage::Fit);
         }
     }
@@ -58,6 +85,7 @@ impl Common {
             value: if shape.is_single { 4 } else { 8 },
         };
         let mut plan = MemoryPlan { parts: Vec::new(), neighbors: None };
+        plan.hold("threads, tiles and code", FIXED, Stage::Prepare, Stage::Fit);
         let recipe = self.recipe();
         match shape.form {
             Form::Samples { .. } => {
@@ -68,7 +96,7 @@ impl Common {
             }
             Form::Pairs { stored } => plan_given(&sizes, stored, &mut plan),
         }
-        self.plan_descent(&sizes, recipe.is_local(), &mut plan);
+        self.plan_descent(&sizes, &*recipe, &mut plan);
         plan
     }
 
@@ -80,32 +108,58 @@ impl Common {
             plan.hold("scaled samples", sizes.values(sizes.features), Stage::Prepare, until);
         }
         if is_projected {
-            let scatter = bytes(16, &[sizes.features, sizes.features.min(sizes.samples)]);
+            let scatter = bytes(48, &[sizes.features, sizes.features.min(sizes.samples).min(EXACT_FEATURES as u64)]);
             plan.hold("scatter of the features", scatter, Stage::Prepare, Stage::Prepare);
             plan.hold("projected samples", sizes.values(sizes.kept), Stage::Prepare, Stage::Fit);
         }
     }
 
-    fn plan_descent(&self, sizes: &Sizes, is_local: bool, plan: &mut MemoryPlan) {
+    fn plan_descent(&self, sizes: &Sizes, recipe: &dyn InputAffinity, plan: &mut MemoryPlan) {
         let &Sizes { samples: n, features, kept, prototypes, value } = sizes;
         plan.hold("weights and labels", bytes(40, &[n]), Stage::Prepare, Stage::Fit);
-        if value == 8 {
-            plan.hold("samples in single precision, for the start", bytes(4, &[n, kept]), Stage::Start, Stage::Fit);
-        }
-        plan.hold("mean samples of the prototypes", bytes(8, &[prototypes, features]), Stage::Fit, Stage::Fit);
+        plan.hold("mean samples of the prototypes", bytes(16, &[prototypes, features]), Stage::Fit, Stage::Fit);
         plan.hold("samples that new ones are compared with", bytes(4, &[n, kept]), Stage::Fit, Stage::Fit);
         if prototypes == n {
             return;
         }
-        if is_local {
-            let groups = most_groups(n as usize, prototypes as usize) as u64;
-            plan.hold("similarities of the first groups", bytes(40, &[groups, groups]), Stage::Start, Stage::Start);
+        if value == 8 {
+            plan.hold("samples in single precision, for the start", bytes(4, &[n, kept]), Stage::Start, Stage::Fit);
         }
-        plan.hold("similarities of prototypes", bytes(80, &[prototypes, prototypes]), Stage::Fit, Stage::Fit);
+        plan.hold("samples as k-means sees them", bytes(4, &[n, kept]), Stage::Start, Stage::Start);
+        if kept == 0 {
+            let wanted = if recipe.is_local() { n / 8 } else { prototypes }.min(50);
+            plan.hold("eigenvectors, for the start", eigenvectors(n, wanted), Stage::Start, Stage::Start);
+        }
+        if recipe.is_local() {
+            plan.hold("similarities of the first groups", first_groups(recipe, sizes), Stage::Start, Stage::Start);
+        }
+        plan.hold("similarities of prototypes", bytes(128, &[prototypes, prototypes]), Stage::Fit, Stage::Fit);
         if self.settings.solver != Solver::Vertex {
             plan.hold("soft plan, N×n", bytes(36, &[n, prototypes]), Stage::Start, Stage::Fit);
         }
     }
+}
+
+/// The leading eigenvectors of an N×N operator, with the blocks that they are found in.
+fn eigenvectors(samples: u64, wanted: u64) -> u64 {
+    let width = wanted.saturating_add((wanted / 2).max(6)).saturating_add(7) / 8 * 8;
+    bytes(48, &[samples, width.min(samples)])
+}
+
+/// The groups that a start merges: their similarities while they are summed, and the larger of what merging and mapping
+/// them take.
+fn first_groups(recipe: &dyn InputAffinity, sizes: &Sizes) -> u64 {
+    let groups = most_groups(sizes.samples as usize, sizes.prototypes as usize);
+    let pairs = bytes(1, &[groups as u64, groups as u64]);
+    let summed = (1 + parts_held(groups * groups).min((sizes.samples as usize).div_ceil(BLOCK))) as u64;
+    // Groups see each other where samples do.
+    let seen = match recipe.neighborhood(sizes.samples as usize) {
+        Some(near) => pairs.min(sizes.pairs((near.k as u64).saturating_mul(2))),
+        None => pairs,
+    };
+    let merged = pairs.saturating_mul(16).saturating_add(seen.saturating_mul(64));
+    let mapped = if groups <= MOST_MAPPED { pairs.saturating_mul(80) } else { 0 };
+    merged.max(mapped).max(pairs.saturating_mul(8 * summed))
 }
 
 /// The search for neighbours, and what it finds.

@@ -4,7 +4,7 @@
 //! keeps them.
 
 use crate::affinity::{InputAffinity, Kernel};
-use crate::embedding::Normalization;
+use crate::embedding::{MapKernel, Normalization};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::method::{AffinityOptions, Method, Spec};
@@ -238,6 +238,31 @@ impl GromovDr {
             let (name, allowed) = (self.normalization.to_string(), "measure, cells".into());
             return Err(Error::Name { what: "normalization", name, allowed });
         }
+        self.check_loss()
+    }
+
+    /// Refuses a loss that is not defined for the kernel of the prototypes.
+    fn check_loss(&self) -> Result<()> {
+        let loss = self.common.loss();
+        let refused = |what, allowed: &str| Err(Error::Name { what, name: loss.to_string(), allowed: allowed.into() });
+        match (self.common.spec(Some(self.normalization)).kernel, loss) {
+            (MapKernel::Gram | MapKernel::Orthonormal, Loss::Kl | Loss::BinaryCrossEntropy) => {
+                refused("loss of a Gram method", "square")
+            }
+            (MapKernel::Radial(radial), Loss::BinaryCrossEntropy) if radial.normalization.has_mean_one() => refused(
+                "loss of a kernel with entries above 1",
+                "square, kl (bce needs entries from 0 to 1: those of normalization cells, or of the method umap)",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses more dimensions than so many samples can span.
+    pub(crate) fn check_dims(&self, samples: usize) -> Result<()> {
+        if self.dims > samples {
+            let allowed = format!("at most {samples}, the number of samples: they span no more dimensions");
+            return Err(Error::parameter("dims", self.dims as f64, allowed));
+        }
         Ok(())
     }
 }
@@ -292,6 +317,24 @@ impl GromovClustering {
         self.target_scale = scale;
         self
     }
+
+    /// The loss: that of the method, but for the identity, at whose zeros the others are infinite.
+    pub(crate) fn compared_by(&self) -> Loss {
+        match self.target {
+            Target::Free => self.common.loss(),
+            Target::Identity => self.common.loss.unwrap_or(Loss::Square),
+        }
+    }
+
+    /// Refuses what no samples could be fitted with.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.common.check()?;
+        if self.target == Target::Identity && self.compared_by() != Loss::Square {
+            let (what, name) = ("loss of the identity target", self.compared_by().to_string());
+            return Err(Error::Name { what, name, allowed: "square".into() });
+        }
+        Ok(())
+    }
 }
 
 /// What a model was asked to be.
@@ -331,7 +374,7 @@ impl Parameters {
     pub(crate) fn check(&self) -> Result<()> {
         match self {
             Self::Map(asked) => asked.check(),
-            Self::Clusters(asked) => asked.common.check(),
+            Self::Clusters(asked) => asked.check(),
         }
     }
 }

@@ -61,6 +61,8 @@ impl GromovDr {
             return Err(Error::parameter("number of prototypes of a path", first, "ascending, at least one"));
         }
         self.check()?;
+        self.check_dims(data.len())?;
+        self.path_memory_plan(&data.shape(), sizes).check_room()?;
         prepared::run(&self.common, data, self.alpha < 1.0, run, |prepared, observer| {
             let mut path = Path { models: Vec::new(), lineage: Vec::new() };
             for &size in sizes {

@@ -97,7 +97,12 @@ impl Model {
         samples.check_finite("samples")?;
         let prepared = self.preparation.apply(samples)?;
         let Placement { training, multiplier, step } = &self.placement;
-        let rows = self.parameters.spec().recipe.new_samples().rows(training, multiplier, &prepared)?;
+        let rows = self.parameters.spec().recipe.new_samples().rows(
+            training,
+            multiplier,
+            &prepared,
+            self.preparation.frame.as_ref(),
+        )?;
         let Some(step) = step else {
             let places = rows.into_iter().flat_map(|known| multiplier.place(known)).collect::<Vec<_>>();
             return Ok(Placed { labels: None, places: Matrix::new(places, samples.len(), multiplier.width())? });

@@ -2,7 +2,8 @@
 
 use crate::data::{Samples, either};
 use crate::error::Result;
-use crate::preprocessing::{Pca, Scaler};
+use crate::numeric::Matrix;
+use crate::preprocessing::{Frame, Pca, Scaler};
 
 /// Scaling of the features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -48,6 +49,8 @@ pub(crate) struct Preparation {
     pub(crate) features: Option<usize>,
     pub(crate) scaler: Option<Scaler>,
     pub(crate) pca: Option<Pca>,
+    /// How scaled and projected samples enter single precision, unless they do as they are.
+    pub(crate) frame: Option<Frame>,
 }
 
 impl Preparation {
@@ -58,7 +61,7 @@ impl Preparation {
             Scaling::Standard => Some(either!(samples, |samples| Scaler::standard(samples))?),
             Scaling::MinMax => Some(either!(samples, |samples| Scaler::min_max(samples))?),
         };
-        let mut preparation = Self { features: Some(samples.columns()), scaler, pca: None };
+        let mut preparation = Self { features: Some(samples.columns()), scaler, pca: None, frame: None };
         if let Some(components) = components {
             let scaled = preparation.scaled(samples)?;
             preparation.pca = Some(either!(&scaled, |scaled| Pca::fit(scaled, components, 0))?);
@@ -80,6 +83,20 @@ impl Preparation {
         match &self.pca {
             None => Ok(scaled),
             Some(pca) => either!(&scaled, |scaled| pca.transform(scaled).map(Into::into)),
+        }
+    }
+
+    /// Finds out how scaled and projected samples enter single precision.
+    pub(crate) fn framed(mut self, prepared: &Samples<'_>) -> Self {
+        self.frame = Some(Frame::of(prepared)).filter(|frame| !frame.is_plain());
+        self
+    }
+
+    /// Scaled and projected samples in single precision.
+    pub(crate) fn single<'m>(&self, prepared: &'m Samples<'_>) -> Matrix<'m, f32> {
+        match &self.frame {
+            None => prepared.single(),
+            Some(frame) => frame.single(prepared),
         }
     }
 }

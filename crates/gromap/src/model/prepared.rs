@@ -11,7 +11,7 @@ use crate::loss::Loss;
 use crate::method::Method;
 use crate::numeric::Matrix;
 use crate::observe::{Event, Observer, Stage, StopReason};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, check_number};
 use crate::plan::Plan;
 use crate::similarity::Similarity;
 use crate::start::Ground;
@@ -78,6 +78,7 @@ impl Common {
             }
             None => SampleWeights::uniform(data.len())?,
         };
+        weights.check_several()?;
         let given = |similarity, fitted_to, features| Prepared {
             similarity,
             fitted_to,
@@ -97,6 +98,7 @@ impl Common {
                 let components = self.components(samples.len(), samples.columns());
                 let preparation = Preparation::fit(samples, self.scale, components)?;
                 let ready = preparation.apply(samples)?;
+                let preparation = preparation.framed(&ready);
                 let affinity = affinity::build(&*self.recipe(), &Data::Samples(ready.view()), observer)?;
                 let fused = is_fused.then(|| preparation.scaled(samples)).transpose()?;
                 let prepared = |similarity| given(similarity, FittedTo::Samples, Some(samples.view()));
@@ -166,7 +168,7 @@ impl<'a> Prepared<'a> {
     pub(crate) fn ground(&self, common: &Common, loss: Loss) -> Ground<'_> {
         Ground {
             similarity: self.similarity(),
-            samples: self.samples.as_ref().map(Samples::single),
+            samples: self.samples.as_ref().map(|samples| self.preparation.single(samples)),
             weights: &self.weights,
             loss,
             is_local: common.recipe().is_local(),
@@ -179,9 +181,14 @@ impl<'a> Prepared<'a> {
         let spec = parameters.spec();
         let multiplier = found.multiplier(&*spec.recipe);
         let training = match &self.samples {
-            Some(samples) => spec.recipe.new_samples().training(samples, self.similarity(), &multiplier)?,
+            Some(samples) => {
+                let frame = self.preparation.frame.as_ref();
+                spec.recipe.new_samples().training(samples, frame, self.similarity(), &multiplier)?
+            }
             None => Training::Unknown,
         };
+        let numbers = found.places.values().iter().chain(found.target.iter().flat_map(Matrix::values));
+        numbers.copied().try_for_each(|value| check_number("place of a prototype", value))?;
         let step = found.step.map(|step| if spec.votes { RowStep::vote(step.repulsion.len()) } else { step });
         let kind = self.similarity().definiteness();
         let certified = parameters.common().loss() == Loss::Square && kind.has_hard_optimum();
@@ -204,7 +211,8 @@ impl<'a> Prepared<'a> {
                 hardness: found.plan.hardness(),
                 certificate: certified.then_some(kind),
                 warnings: self.warnings.clone(),
-            },
+            }
+            .checked()?,
             plan: found.plan,
             kept: found.kept,
             preparation: self.preparation.clone(),

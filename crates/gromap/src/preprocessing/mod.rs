@@ -4,10 +4,13 @@
 //! of a row depends on that row alone, bit for bit, so a new sample is treated as it would have
 //! been in the training set. Sums over samples are carried in `f64` whatever the storage.
 
+mod frame;
 mod pca;
 mod scaler;
 mod subspace;
 
+pub(crate) use self::frame::{Frame, Origin, far_centre, scale_for};
+pub(crate) use self::pca::EXACT_FEATURES;
 pub use self::pca::Pca;
 pub use self::scaler::Scaler;
 use crate::error::{Error, Result};

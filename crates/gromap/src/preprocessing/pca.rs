@@ -17,7 +17,7 @@ use crate::numeric::vector::vectorized;
 use crate::numeric::{Matrix, Scalar};
 
 /// Features up to which the covariance is decomposed as a whole.
-const EXACT_FEATURES: usize = 2000;
+pub(crate) const EXACT_FEATURES: usize = 2000;
 
 /// Features of a tile of the covariance.
 const TILE: usize = 256;

@@ -151,7 +151,7 @@ impl<'a> Barycenter<'a> {
                 })
             }
         };
-        Ok(fit.finish(history, stop))
+        fit.finish(history, stop)
     }
 
     fn starts(&self) -> Result<Vec<Plan>> {
@@ -333,7 +333,7 @@ impl<'f, 'a> Fit<'f, 'a> {
         moved
     }
 
-    fn finish(self, history: Vec<f64>, stop: StopReason) -> FittedBarycenter {
+    fn finish(self, history: Vec<f64>, stop: StopReason) -> Result<FittedBarycenter> {
         let problem = self.problem;
         let kinds: Vec<_> = problem.inputs.iter().map(|input| input.similarity.definiteness()).collect();
         let certified = problem.loss == Loss::Square && kinds.iter().all(|kind| kind.has_hard_optimum());
@@ -346,8 +346,9 @@ impl<'f, 'a> Fit<'f, 'a> {
             hardness,
             certificate: certified.then(|| kinds[0]),
             warnings: Vec::new(),
-        };
+        }
+        .checked()?;
         let (target, features) = (self.summary().best_target(), self.best_features());
-        FittedBarycenter { target, features, plans: self.plans, outcome }
+        Ok(FittedBarycenter { target, features, plans: self.plans, outcome })
     }
 }

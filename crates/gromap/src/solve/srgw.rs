@@ -145,7 +145,8 @@ impl<'a> Srgw<'a> {
             hardness: state.plan.hardness(),
             certificate: None,
             warnings: Vec::new(),
-        };
+        }
+        .checked()?;
         Ok(Transport { weights: state.plan.weights(), plan: state.plan, outcome })
     }
 

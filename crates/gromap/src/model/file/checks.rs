@@ -14,6 +14,10 @@ impl Model {
     /// Refuses parts that do not fit together.
     pub(super) fn check_parts(&self) -> Result<()> {
         self.parameters.check()?;
+        let numbers = [("loss", self.outcome.loss), ("hardness", self.outcome.hardness)];
+        if let Some((what, value)) = numbers.into_iter().find(|(_, value)| !value.is_finite()) {
+            return Err(damaged(format!("its {what} is {value}")));
+        }
         let n = self.plan.prototypes();
         Error::check_len("number of prototypes", n, self.prototypes.rows())?;
         let dims = if let Parameters::Map(asked) = &self.parameters { asked.dims } else { 0 };

@@ -38,6 +38,8 @@ pub(super) trait Element: Copy {
     fn write(self, out: &mut Vec<u8>);
     /// Takes exactly `SIZE` bytes.
     fn read(bytes: &[u8]) -> Self;
+    /// As a number that may be NaN or infinite.
+    fn number(self) -> f64;
 }
 
 macro_rules! element {
@@ -51,6 +53,9 @@ macro_rules! element {
                 let mut word = [0; size_of::<Self>()];
                 word.copy_from_slice(bytes);
                 Self::from_le_bytes(word)
+            }
+            fn number(self) -> f64 {
+                self as f64
             }
         }
     )*};
@@ -128,6 +133,17 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// Refuses NaN and infinities: no fit gives them.
+fn check_finite<T: Element>(name: &str, values: &[T]) -> Result<()> {
+    match values.iter().position(|value| !value.number().is_finite()) {
+        None => Ok(()),
+        Some(at) => {
+            let value = values[at].number();
+            Err(damaged(format!("number {at} of its tensor \"{name}\" is {value}; every one must be finite")))
+        }
+    }
+}
+
 /// Hands out tensors, each checked for its type and rank.
 pub(super) struct Reader<'a> {
     header: Metadata,
@@ -180,16 +196,29 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn vector<T: Element>(&mut self, name: &str) -> Result<Vec<T>> {
-        Ok(self.take::<T, 1>(name)?.1)
+        let (_, values) = self.take::<T, 1>(name)?;
+        check_finite(name, &values)?;
+        Ok(values)
+    }
+
+    /// A vector of costs: what is out of reach costs infinity.
+    pub(super) fn costs(&mut self, name: &str) -> Result<Vec<f64>> {
+        let (_, values) = self.take::<f64, 1>(name)?;
+        let reached: Vec<f64> = values.iter().map(|&cost| if cost == f64::INFINITY { 0.0 } else { cost }).collect();
+        check_finite(name, &reached)?;
+        Ok(values)
     }
 
     pub(super) fn scalar<T: Element>(&mut self, name: &str) -> Result<T> {
+        let (_, values) = self.take::<T, 0>(name)?;
+        check_finite(name, &values)?;
         // A shape without axes holds one number.
-        Ok(self.take::<T, 0>(name)?.1[0])
+        Ok(values[0])
     }
 
     pub(super) fn matrix<S: Scalar + Element>(&mut self, name: &str) -> Result<Matrix<'static, S>> {
-        let ([rows, columns], values) = self.take(name)?;
+        let ([rows, columns], values) = self.take::<S, 2>(name)?;
+        check_finite(name, &values)?;
         Matrix::new(values, rows, columns)
     }
 

@@ -113,7 +113,7 @@ fn parts_that_do_not_fit_are_refused() {
     let table: [(Change, &str); 17] = [
         (|model| model.weights.truncate(4), "number of weights: expected 5, found 4"),
         (|model| model.weights[0] += 0.1, "weights are not those of its plan"),
-        (|model| model.weights[0] = f64::NAN, "weights are not those of its plan"),
+        (|model| model.weights[0] = f64::NAN, "number 0 of its tensor \"weights\" is NaN"),
         (|model| model.kept.truncate(4), "kept: expected 5, found 4"),
         (|model| model.kept.swap(0, 1), "not in order"),
         (|model| model.prototypes = Matrix::zeros(4, 2), "number of prototypes: expected 5, found 4"),
@@ -146,6 +146,39 @@ fn parts_that_do_not_fit_are_refused() {
     let mut model = good;
     model.placement.step.as_mut().unwrap().attraction = Matrix::zeros(5, 4);
     refused(&model.to_bytes(), "columns of the attraction: expected 5, found 4");
+}
+
+#[test]
+fn numbers_that_no_fit_gives_are_refused() {
+    type Change = fn(&mut Model);
+    fn step(model: &mut Model) -> &mut crate::model::placement::RowStep {
+        model.placement.step.as_mut().unwrap()
+    }
+    let table: [(Change, &str); 10] = [
+        (|model| model.prototypes.values_mut()[3] = f64::NAN, "number 3 of its tensor \"prototypes\" is NaN"),
+        (|model| model.prototypes.values_mut()[0] = f64::INFINITY, "\"prototypes\" is inf"),
+        (|model| model.features.as_mut().unwrap().values_mut()[1] = f64::NEG_INFINITY, "\"features\" is -inf"),
+        (|model| model.outcome.history[0] = f64::NAN, "\"history\" is NaN"),
+        (|model| model.outcome.loss = f64::NAN, "its loss is NaN"),
+        (|model| model.outcome.hardness = f64::INFINITY, "its hardness is inf"),
+        (|model| step(model).attraction.values_mut()[0] = f64::NAN, "\"step.attraction\" is NaN"),
+        (|model| step(model).repulsion[1] = f64::NAN, "\"step.repulsion\" is NaN"),
+        (|model| step(model).repulsion[1] = f64::NEG_INFINITY, "\"step.repulsion\" is -inf"),
+        (
+            |model| {
+                let Training::Neighbors { samples } = &mut model.placement.training else { panic!("other training") };
+                samples.values_mut()[4] = f32::NAN;
+            },
+            "number 4 of its tensor \"training.samples\" is NaN",
+        ),
+    ];
+    let good = fit(builder(Method::TSnekhorn));
+    assert_eq!(Model::from_bytes(&good.to_bytes()).as_ref(), Ok(&good));
+    for (change, problem) in table {
+        let mut model = good.clone();
+        change(&mut model);
+        refused(&model.to_bytes(), problem);
+    }
 }
 
 #[test]

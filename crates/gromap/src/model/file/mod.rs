@@ -5,8 +5,8 @@
 //! ```text
 //! 8 bytes   length of the header
 //! header    JSON: {"__metadata__": {"gromap-model": "<JSON text>"}, "prototypes": {dtype, shape, data_offsets}, …}
-//! tensors   prototypes, weights, history, kept, target?, features?, plan.*, start.*?, scaler.*?, pca.*?, training.*?,
-//!           multiplier.*?, step.*?
+//! tensors   prototypes, weights, history, kept, target?, features?, plan.*, start.*?, scaler.*?, pca.*?, frame.*?,
+//!           training.*?, multiplier.*?, step.*?
 //! 8 bytes   tensor "checksum": CRC-64/XZ of all bytes before it
 //! ```
 //!

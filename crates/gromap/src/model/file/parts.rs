@@ -8,7 +8,7 @@ use crate::model::placement::{Placement, RowStep};
 use crate::model::preparation::Preparation;
 use crate::numeric::Matrix;
 use crate::plan::{Plan, PlanEntries as Entries};
-use crate::preprocessing::{Pca, Scaler};
+use crate::preprocessing::{Frame, Pca, Scaler};
 use crate::weights::SampleWeights;
 
 /// Writes a plan under a name: `prototypes`, `labels` or `starts`, `entries` and `mass`; `lengths` where rows have room
@@ -77,10 +77,14 @@ pub(super) fn write_preparation<'a>(out: &mut Writer<'a>, preparation: &'a Prepa
         out.vector("pca.explained_variance", pca.explained_variance());
         out.scalar("pca.total_variance", pca.total_variance());
     }
+    if let Some(frame) = &preparation.frame {
+        out.vector("frame.centre", frame.centre());
+        out.scalar("frame.scale", frame.scale());
+    }
 }
 
 pub(super) fn read_preparation(from: &mut Reader<'_>, features: Option<usize>) -> Result<Preparation> {
-    let mut preparation = Preparation { features, scaler: None, pca: None };
+    let mut preparation = Preparation { features, scaler: None, pca: None, frame: None };
     if from.has("scaler.shift") {
         let scaler = Scaler::restored(from.vector("scaler.shift")?, from.vector("scaler.factor")?)?;
         check_features("features of the scaling", features, scaler.shift().len())?;
@@ -91,6 +95,12 @@ pub(super) fn read_preparation(from: &mut Reader<'_>, features: Option<usize>) -
         let variances = (from.vector("pca.explained_variance")?, from.scalar("pca.total_variance")?);
         check_features("features of the projection", features, mean.len())?;
         preparation.pca = Some(Pca::restored(mean, components, variances.0, variances.1)?);
+    }
+    if from.has("frame.centre") {
+        let frame = Frame::restored(from.vector("frame.centre")?, from.scalar("frame.scale")?)?;
+        let width = preparation.pca.as_ref().map(|pca| pca.components().rows()).or(features);
+        check_features("features of the centre", width, frame.centre().len())?;
+        preparation.frame = Some(frame);
     }
     Ok(preparation)
 }
@@ -158,7 +168,7 @@ pub(super) fn read_placement(
 }
 
 fn read_step(from: &mut Reader<'_>) -> Result<RowStep> {
-    let (attraction, repulsion) = (from.matrix("step.attraction")?, from.vector("step.repulsion")?);
+    let (attraction, repulsion) = (from.matrix("step.attraction")?, from.costs("step.repulsion")?);
     let features = from
         .has("step.features")
         .then(|| -> Result<_> { Ok((from.matrix("step.features")?, from.scalar("step.features_share")?)) });

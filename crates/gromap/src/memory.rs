@@ -56,7 +56,7 @@ pub struct MemoryPlan {
 }
 
 /// What does not grow with the data: tiles of matrix products, stacks of threads, pages of code.
-pub(crate) const FIXED: u64 = 12 << 20;
+pub(crate) const FIXED: u64 = 20 << 20;
 
 /// Bytes of a small piece that an allocator keeps, for every pair of samples that was looked at one row after the other.
 pub(crate) const KEPT_OF_PAIR: u64 = 16;
@@ -118,12 +118,11 @@ impl MemoryPlan {
     /// Adds an N×N similarity and what solvers keep beside a dense one: its product with the plan.
     pub(crate) fn hold_dense_similarity(&mut self, what: &'static str, sizes: &Sizes) {
         self.hold(what, sizes.values(sizes.samples), Stage::Affinity, Stage::Fit);
-        self.hold(
-            "products with the similarity",
-            bytes(8, &[sizes.samples, sizes.prototypes]),
-            Stage::Start,
-            Stage::Fit,
-        );
+        // Where every sample is a prototype there is no plan to multiply with.
+        if sizes.prototypes < sizes.samples {
+            let products = bytes(8, &[sizes.samples, sizes.prototypes]);
+            self.hold("products with the similarity", products, Stage::Start, Stage::Fit);
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use gromap::*;
 /// Four groups of ten at the corners of a square, in steps that single precision holds exactly.
 fn corners(store: impl Fn(f64) -> f64) -> Matrix<'static> {
     let offset = |i: usize, j: usize| ((i * 7919 + j * 2741 + i * i * 311) % 4093) as f64 / 4096.0;
-    let corner = |i: usize, j: usize| 16.0 * ((i % 4 >> j) & 1) as f64;
+    let corner = |i: usize, j: usize| 16.0 * (((i % 4) >> j) & 1) as f64;
     Matrix::from_fn(40, 2, |i, j| store(corner(i, j) + offset(i, j)))
 }
 
@@ -58,7 +58,7 @@ fn is_sound(fit: impl FnOnce(Run<'_>) -> Result<Model>, what: &str) -> bool {
             assert!(model.outcome.loss.is_finite() && history.iter().all(|loss| loss.is_finite()), "{what}");
             assert!(history.windows(2).all(|pair| pair[1] <= pair[0]), "{what}: {history:?}");
             assert!(model.prototypes.values().iter().all(|z| z.is_finite()), "{what}");
-            assert!(model.place(&corners(|x| x)).unwrap().places.values().iter().all(|z| z.is_finite()), "{what}");
+            assert!(model.place(corners(|x| x)).unwrap().places.values().iter().all(|z| z.is_finite()), "{what}");
             true
         }
     }
@@ -121,7 +121,7 @@ fn what_lies_far_from_zero_is_told_apart() {
             // New samples are seen from where the old ones were.
             let new = Matrix::from_fn(40, 2, |i, j| far[(i, j)] + 0.25);
             let placed = again.predict(&new).unwrap();
-            assert_eq!(placed, here.predict(&Matrix::from_fn(40, 2, |i, j| near[(i, j)] + 0.25)).unwrap(), "{method}");
+            assert_eq!(placed, here.predict(Matrix::from_fn(40, 2, |i, j| near[(i, j)] + 0.25)).unwrap(), "{method}");
             let all = recipe(method).every_sample().fit(&far).unwrap();
             assert!(all.place(&far).unwrap().places.values().iter().all(|z| z.is_finite()), "{method}");
         }
@@ -142,7 +142,7 @@ fn the_features_of_a_fused_map_may_lie_far_from_zero() {
 fn check_size<S: Scalar>(method: Method, plain: &Model, samples: &Matrix<'_, S>, size: f64) {
     let model = recipe(method).fit(samples).unwrap();
     assert!(is_same(&model.plan.labels(), &plain.plan.labels()), "{method} times {size:e}");
-    let placed = (model.predict(samples).unwrap(), plain.predict(&corners(|x| x)).unwrap());
+    let placed = (model.predict(samples).unwrap(), plain.predict(corners(|x| x)).unwrap());
     assert!(is_same(&placed.0, &placed.1), "{method} times {size:e}");
     if !matches!(method, Method::Pca | Method::Mds | Method::Isomap) {
         return;
@@ -161,7 +161,7 @@ fn check_size<S: Scalar>(method: Method, plain: &Model, samples: &Matrix<'_, S>,
 #[test]
 fn samples_of_any_size_have_the_same_map() {
     for &method in Method::ALL.iter().filter(|method| **method != Method::KernelPca) {
-        let plain = recipe(method).fit(&corners(|x| x)).unwrap();
+        let plain = recipe(method).fit(corners(|x| x)).unwrap();
         for size in [1e30, 1e-30] {
             let samples = corners(|x| size * x);
             check_size(method, &plain, &samples, size);
@@ -174,8 +174,8 @@ fn samples_of_any_size_have_the_same_map() {
 #[test]
 fn the_largest_and_smallest_numbers_give_a_map_or_an_error() {
     for &method in Method::ALL {
-        let plain = recipe(method).fit(&corners(|x| x)).unwrap();
-        for size in [1e100, 1e150, 1e300, 1e306, 1e-100, 1e-200, 1e-307, 1e-320] {
+        let plain = recipe(method).fit(corners(|x| x)).unwrap();
+        for size in [1e100, 1e306, 1e-100, 1e-320] {
             for prototypes in [Some(4), None] {
                 let samples = corners(|x| size * x);
                 match recipe(method).prototypes(prototypes).fit(&samples) {

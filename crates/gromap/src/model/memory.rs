@@ -3,12 +3,14 @@
 use super::coarse::MOST_MAPPED;
 use super::options::{Common, GromovClustering, GromovDr};
 use super::preparation::{Projection, Scaling};
-use crate::affinity::InputAffinity;
+use crate::affinity::{InputAffinity, NewSamples};
 use crate::data::{Form, Shape};
+use crate::embedding::MapKernel;
 use crate::memory::{FIXED, MemoryPlan, Search, Sizes, bytes};
 use crate::method::Spec;
 use crate::neighbors::searches_exactly;
 use crate::numeric::blocks::{BLOCK, parts_held};
+use crate::numeric::kmeans::most_seeded;
 use crate::observe::Stage;
 use crate::preprocessing::EXACT_FEATURES;
 use crate::solve::Solver;
@@ -18,12 +20,21 @@ impl GromovDr {
     /// What [`fit`](Self::fit) will hold for data of this shape.
     pub fn memory_plan(&self, shape: &Shape) -> MemoryPlan {
         let fused = self.alpha < 1.0;
+        let features = match shape.form {
+            Form::Samples { features } if fused => features as u64,
+            _ => 0,
+        };
         let mut plan = self.common.memory_plan(shape, self.prototypes, fused);
         let (samples, dims) = (shape.samples as u64, self.dims as u64);
         if let Some(n) = self.prototypes.filter(|&n| n < shape.samples) {
-            // From several starts at once, each with its steps.
-            let places = bytes(300, &[n as u64, dims.max(8)]);
+            // Adam runs from several starts at once, in eight dimensions at least, and keeps its steps.
+            let places = match self.common.spec(Some(self.normalization)).kernel {
+                MapKernel::Radial(_) => bytes(300, &[n as u64, dims.max(8)]),
+                MapKernel::Gram | MapKernel::Orthonormal => bytes(48, &[n as u64, dims]),
+            };
             plan.hold("places and their steps", places, Stage::Start, Stage::Fit);
+            let compared = bytes(32, &[n as u64, features]);
+            plan.hold("mean samples while they are compared", compared, Stage::Start, Stage::Fit);
         } else {
             plan.hold("places and their steps", bytes(130, &[samples, dims]), Stage::Fit, Stage::Fit);
             plan.hold("eigenvectors", eigenvectors(samples, dims.saturating_add(1)), Stage::Fit, Stage::Fit);
@@ -117,15 +128,22 @@ impl Common {
     fn plan_descent(&self, sizes: &Sizes, recipe: &dyn InputAffinity, plan: &mut MemoryPlan) {
         let &Sizes { samples: n, features, kept, prototypes, value } = sizes;
         plan.hold("weights and labels", bytes(40, &[n]), Stage::Prepare, Stage::Fit);
-        plan.hold("mean samples of the prototypes", bytes(16, &[prototypes, features]), Stage::Fit, Stage::Fit);
-        plan.hold("samples that new ones are compared with", bytes(4, &[n, kept]), Stage::Fit, Stage::Fit);
+        plan.hold("mean samples of the prototypes", bytes(8, &[prototypes, features]), Stage::Fit, Stage::Fit);
+        if !matches!(recipe.new_samples(), NewSamples::Product { .. }) {
+            plan.hold("samples that new ones are compared with", bytes(4, &[n, kept]), Stage::Fit, Stage::Fit);
+        }
         if prototypes == n {
             return;
         }
+        let groups = most_groups(n as usize, prototypes as usize) as u64;
         if value == 8 {
             plan.hold("samples in single precision, for the start", bytes(4, &[n, kept]), Stage::Start, Stage::Fit);
         }
-        plan.hold("samples as k-means sees them", bytes(4, &[n, kept]), Stage::Start, Stage::Start);
+        let seeded = n
+            .saturating_add(
+                most_seeded(if recipe.is_local() { groups } else { prototypes } as usize, n as usize) as u64
+            );
+        plan.hold("samples as k-means sees them", bytes(4, &[seeded, kept]), Stage::Start, Stage::Start);
         if kept == 0 {
             let wanted = if recipe.is_local() { n / 8 } else { prototypes }.min(50);
             plan.hold("eigenvectors, for the start", eigenvectors(n, wanted), Stage::Start, Stage::Start);

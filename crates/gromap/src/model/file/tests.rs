@@ -188,8 +188,6 @@ fn every_parameter_has_its_name_in_the_text() {
         (pca().normalization(Normalization::Cells), r#""normalization":"cells""#),
         (pca(), r#""loss":null"#),
         (pca().loss(Loss::Square), r#""loss":"square""#),
-        (pca().loss(Loss::Kl), r#""loss":"kl""#),
-        (pca().loss(Loss::BinaryCrossEntropy), r#""loss":"bce""#),
         (pca().alpha(0.25, AlphaScale::Raw), r#""alpha":0.25,"alpha_scale":"raw""#),
         (pca().init(Start::Auto), r#""init":"auto""#),
         (pca().init(Start::Agglomerative), r#""init":"agglomerative""#),
@@ -268,8 +266,7 @@ fn outcomes_have_their_names_in_the_text() {
 #[test]
 fn numbers_keep_their_bits() {
     let mut model = small();
-    for number in [0.1 + 0.2, -0.0, 5e-324, f64::MAX, -1.0 / 3.0, f64::INFINITY, f64::NEG_INFINITY, 9007199254740993.0]
-    {
+    for number in [0.1 + 0.2, -0.0, 5e-324, f64::MAX, -1.0 / 3.0, 9007199254740993.0] {
         (model.outcome.loss, model.outcome.hardness) = (number, -number);
         model.outcome.history = vec![number, -number];
         let common = common(&mut model);
@@ -277,5 +274,16 @@ fn numbers_keep_their_bits() {
         common.kernel = Kernel { gamma: Some(number), ..Kernel::default() };
         comes_back(&model);
         assert_eq!(Model::from_bytes(&model.to_bytes()).unwrap().outcome.loss.to_bits(), number.to_bits());
+    }
+    for number in [f64::INFINITY, f64::NEG_INFINITY] {
+        common(&mut model).perplexities = vec![number, 1.0];
+        comes_back(&model);
+    }
+}
+
+#[test]
+fn losses_have_their_names_in_the_text() {
+    for (loss, name) in [(Loss::Square, "square"), (Loss::Kl, "kl"), (Loss::BinaryCrossEntropy, "bce")] {
+        assert_eq!(Parameters::Map(builder(Method::Umap).loss(loss)).to_json()["loss"], name);
     }
 }

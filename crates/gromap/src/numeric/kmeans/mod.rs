@@ -17,6 +17,7 @@ mod tests;
 use rayon::prelude::*;
 
 use self::points::Points;
+pub(crate) use self::seeding::most_seeded;
 use crate::error::{Error, Result};
 use crate::numeric::vector::vectorized;
 use crate::numeric::{Matrix, Scalar};

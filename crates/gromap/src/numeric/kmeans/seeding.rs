@@ -28,6 +28,11 @@ const PIECE: usize = 512;
 /// A squared distance below this share of the squared norms is rounding: the sample equals the seed.
 const ROUNDING: f32 = 1e-6;
 
+/// Samples that so many seeds are drawn from, among all.
+pub(crate) fn most_seeded(count: usize, all: usize) -> usize {
+    all.min(count.saturating_mul(SAMPLES_PER_SEED).max(LEAST_SAMPLES))
+}
+
 /// The names of `count` samples, far apart.
 pub(super) fn seeds(points: &Points, weights: &[f64], count: usize, seed: u64) -> Vec<usize> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -61,7 +66,7 @@ impl SeedPool {
     /// All samples, or one from each of as many equal stretches as are wanted.
     fn new(points: &Points, weights: &[f64], count: usize, rng: &mut Xoshiro256PlusPlus) -> Self {
         let (all, features) = (points.len(), points.features());
-        let size = all.min(count.saturating_mul(SAMPLES_PER_SEED).max(LEAST_SAMPLES));
+        let size = most_seeded(count, all);
         let start = |stretch: usize| (stretch as u128 * all as u128 / size as u128) as usize;
         let mut one_of = |stretch: usize| rng.random_range(start(stretch)..start(stretch + 1));
         let names: Vec<usize> = (0..size).map(|s| if size == all { s } else { one_of(s) }).collect();

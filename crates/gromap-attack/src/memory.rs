@@ -44,11 +44,11 @@ enum Given {
     /// Samples of so many features.
     Single(usize),
     Double(usize),
-    /// A dense similarity, in double precision.
+    /// A dense similarity, in double precision; not symmetric, for the plan cannot know of one that is.
     Similarity,
     /// Distances of all pairs, in single precision.
     Distances,
-    /// A sparse similarity with so many entries in a row.
+    /// A sparse similarity with so many entries in a row, not symmetric either.
     Graph(usize),
 }
 
@@ -296,7 +296,8 @@ fn measured(case: &Case) -> Result<Peaks, String> {
         Double(features) => Data::from(blobs(samples, features, |x| x)),
         Distances => Data::distances(Matrix::from_fn(samples, samples, |i, j| distance(i, j) as f32)),
         Pairs => {
-            dense = Dense::new(Matrix::from_fn(samples, samples, |i, j| 1.0 / (1.0 + distance(i, j))));
+            let entry = |i: usize, j: usize| (1.0 + (i % 3) as f64) / (1.0 + distance(i, j));
+            dense = Dense::new(Matrix::from_fn(samples, samples, entry));
             Data::similarity(dense.as_ref().map_err(ToString::to_string)? as &dyn Similarity)
         }
         Graph(entries) => {
@@ -354,6 +355,6 @@ fn ring(samples: usize, entries: usize) -> gromap::Result<Sparse<'static, f32>> 
         row
     };
     let columns: Vec<u32> = (0..samples).flat_map(row).collect();
-    let values = vec![1.0; columns.len()];
+    let values: Vec<f32> = (0..columns.len()).map(|at| 1.0 + (at / entries % 3) as f32).collect();
     Sparse::new(offsets, columns, values)
 }

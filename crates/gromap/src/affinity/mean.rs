@@ -68,7 +68,13 @@ impl<R: NeighborAffinity> NeighborAffinity for Mean<R> {
     /// Each part is kept until the mean is made.
     fn bytes_per_entry(&self) -> (u64, u64) {
         let (making, kept) = self.0.first().map_or((0, 0), |part| part.bytes_per_entry());
-        let parts = if self.0.len() > 1 { self.0.len() as u64 } else { 0 };
-        (making + parts * kept, kept)
+        if self.0.len() < 2 {
+            return (making, kept);
+        }
+        // Each has as many entries as it looks at neighbours; the widest counts.
+        let k = |part: &R| part.neighborhood(usize::MAX).k as f64;
+        let widest = self.0.iter().map(k).fold(1.0, f64::max);
+        let parts = self.0.iter().map(|part| k(part) / widest).sum::<f64>();
+        (making + (parts * kept as f64).ceil() as u64, kept)
     }
 }

@@ -104,7 +104,7 @@ pub trait NeighborAffinity: NeighborWeights {
     /// Refuses parameters that do not suit so many samples.
     fn check(&self, samples: usize) -> Result<()>;
 
-    /// Bytes that an entry of the neighbour graph takes while its weight is found, and afterwards.
+    /// Bytes that an entry of the neighbour graph takes until its weight is stored, and afterwards.
     fn bytes_per_entry(&self) -> (u64, u64) {
         (28, 8)
     }
@@ -135,7 +135,7 @@ impl<T: NeighborAffinity> InputAffinity for T {
             Stage::Affinity,
             Stage::Affinity,
         );
-        plan.hold("similarity", kept.saturating_mul(stored), Stage::Affinity, Stage::Fit);
+        plan.hold("similarity", kept.saturating_mul(stored), Stage::Start, Stage::Fit);
         plan.hold("rows that the allocator keeps", KEPT_OF_PAIR.saturating_mul(stored), Stage::Start, Stage::Fit);
     }
 

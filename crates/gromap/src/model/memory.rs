@@ -16,6 +16,8 @@ use crate::preprocessing::EXACT_FEATURES;
 use crate::solve::Solver;
 use crate::start::most_groups;
 
+const FIRST_GROUPS: &str = "similarities of the first groups";
+
 impl GromovDr {
     /// What [`fit`](Self::fit) will hold for data of this shape.
     pub fn memory_plan(&self, shape: &Shape) -> MemoryPlan {
@@ -29,7 +31,10 @@ impl GromovDr {
         if let Some(n) = self.prototypes.filter(|&n| n < shape.samples) {
             // Adam runs from several starts at once, in eight dimensions at least, and keeps its steps.
             let places = match self.common.spec(Some(self.normalization)).kernel {
-                MapKernel::Radial(_) => bytes(300, &[n as u64, dims.max(8)]),
+                MapKernel::Radial(_) => {
+                    plan_map_of_groups(shape.samples, n, &mut plan);
+                    bytes(300, &[n as u64, dims.max(8)])
+                }
                 MapKernel::Gram | MapKernel::Orthonormal => bytes(48, &[n as u64, dims]),
             };
             plan.hold("places and their steps", places, Stage::Start, Stage::Fit);
@@ -68,7 +73,7 @@ impl GromovDr {
         let Spec { recipe, kernel, .. } = self.common.spec(Some(self.normalization));
         let is_given = matches!(shape.form, Form::Pairs { .. });
         if recipe.is_local() && (is_given || kernel.needs_all_pairs(self.common.loss())) {
-            let pairs = bytes(40, &[shape.samples as u64, shape.samples as u64]);
+            let pairs = bytes(36, &[shape.samples as u64, shape.samples as u64]);
             plan.hold("similarities and forces of all pairs, N×N", pairs, Stage::Fit, Stage::Fit);
         }
     }
@@ -149,12 +154,22 @@ impl Common {
             plan.hold("eigenvectors, for the start", eigenvectors(n, wanted), Stage::Start, Stage::Start);
         }
         if recipe.is_local() {
-            plan.hold("similarities of the first groups", first_groups(recipe, sizes), Stage::Start, Stage::Start);
+            plan.hold(FIRST_GROUPS, first_groups(recipe, sizes), Stage::Start, Stage::Start);
         }
         plan.hold("similarities of prototypes", bytes(128, &[prototypes, prototypes]), Stage::Fit, Stage::Fit);
         if self.settings.solver != Solver::Vertex {
             plan.hold("soft plan, N×n", bytes(36, &[n, prototypes]), Stage::Start, Stage::Fit);
         }
+    }
+}
+
+/// A map of the groups that a start merges, beside what merging them takes.
+fn plan_map_of_groups(samples: usize, prototypes: usize, plan: &mut MemoryPlan) {
+    let groups = most_groups(samples, prototypes);
+    let merging = plan.parts.iter().find(|part| part.what == FIRST_GROUPS).map_or(0, |part| part.bytes);
+    if groups <= MOST_MAPPED {
+        let mapping = bytes(80, &[groups as u64, groups as u64]).saturating_sub(merging);
+        plan.hold("map of the first groups", mapping, Stage::Start, Stage::Start);
     }
 }
 
@@ -164,8 +179,7 @@ fn eigenvectors(samples: u64, wanted: u64) -> u64 {
     bytes(48, &[samples, width.min(samples)])
 }
 
-/// The groups that a start merges: their similarities while they are summed, and the larger of what merging and mapping
-/// them take.
+/// The groups that a start merges: their similarities while they are summed, or while they are merged.
 fn first_groups(recipe: &dyn InputAffinity, sizes: &Sizes) -> u64 {
     let groups = most_groups(sizes.samples as usize, sizes.prototypes as usize);
     let pairs = bytes(1, &[groups as u64, groups as u64]);
@@ -175,9 +189,8 @@ fn first_groups(recipe: &dyn InputAffinity, sizes: &Sizes) -> u64 {
         Some(near) => pairs.min(sizes.pairs((near.k as u64).saturating_mul(2))),
         None => pairs,
     };
-    let merged = pairs.saturating_mul(16).saturating_add(seen.saturating_mul(64));
-    let mapped = if groups <= MOST_MAPPED { pairs.saturating_mul(80) } else { 0 };
-    merged.max(mapped).max(pairs.saturating_mul(8 * summed))
+    let merged = pairs.saturating_mul(16).saturating_add(seen.saturating_mul(56));
+    merged.max(pairs.saturating_mul(8 * summed))
 }
 
 /// The search for neighbours, and what it finds.

@@ -58,9 +58,6 @@ pub struct MemoryPlan {
 /// What does not grow with the data: tiles of matrix products, stacks of threads, pages of code.
 pub(crate) const FIXED: u64 = 20 << 20;
 
-/// Bytes of a small piece that an allocator keeps, for every pair of samples that was looked at one row after the other.
-pub(crate) const KEPT_OF_PAIR: u64 = 16;
-
 const STAGES: [Stage; 5] = [Stage::Prepare, Stage::Neighbors, Stage::Affinity, Stage::Start, Stage::Fit];
 
 impl MemoryPlan {

@@ -55,7 +55,7 @@ pub use self::source::Source;
 pub use self::symmetric_entropic::{Solution, SymmetricEntropic};
 use crate::data::{Data, Samples};
 use crate::error::{Error, Result};
-use crate::memory::{KEPT_OF_PAIR, MemoryPlan, Sizes};
+use crate::memory::{MemoryPlan, Sizes};
 use crate::neighbors::{Metric, Neighbors};
 use crate::observe::{Observer, Stage};
 use crate::similarity::Similarity;
@@ -136,7 +136,7 @@ impl<T: NeighborAffinity> InputAffinity for T {
             Stage::Affinity,
         );
         plan.hold("similarity", kept.saturating_mul(stored), Stage::Start, Stage::Fit);
-        plan.hold("rows that the allocator keeps", KEPT_OF_PAIR.saturating_mul(stored), Stage::Start, Stage::Fit);
+        plan.hold("rows that the allocator keeps", (making / 2).saturating_mul(stored), Stage::Start, Stage::Fit);
     }
 
     fn is_local(&self) -> bool {

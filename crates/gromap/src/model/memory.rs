@@ -31,8 +31,10 @@ impl GromovDr {
         if let Some(n) = self.prototypes.filter(|&n| n < shape.samples) {
             // Adam runs from several starts at once, in eight dimensions at least, and keeps its steps.
             let places = match self.common.spec(Some(self.normalization)).kernel {
-                MapKernel::Radial(_) => {
-                    plan_map_of_groups(shape.samples, n, &mut plan);
+                kernel @ MapKernel::Radial(_) => {
+                    if !kernel.needs_all_pairs(self.common.loss()) {
+                        plan_map_of_groups(shape.samples, n, &mut plan);
+                    }
                     bytes(300, &[n as u64, dims.max(8)])
                 }
                 MapKernel::Gram | MapKernel::Orthonormal => bytes(48, &[n as u64, dims]),
@@ -124,8 +126,9 @@ impl Common {
             plan.hold("scaled samples", sizes.values(sizes.features), Stage::Prepare, until);
         }
         if is_projected {
-            let scatter = bytes(48, &[sizes.features, sizes.features.min(sizes.samples).min(EXACT_FEATURES as u64)]);
-            plan.hold("scatter of the features", scatter, Stage::Prepare, Stage::Prepare);
+            let pairs = bytes(1, &[sizes.features, sizes.features.min(sizes.samples).min(EXACT_FEATURES as u64)]);
+            plan.hold("scatter of the features", bytes(32, &[pairs]), Stage::Prepare, Stage::Prepare);
+            plan.hold("scatter that the allocator keeps", bytes(16, &[pairs]), Stage::Prepare, Stage::Fit);
             plan.hold("projected samples", sizes.values(sizes.kept), Stage::Prepare, Stage::Fit);
         }
     }
@@ -168,7 +171,7 @@ fn plan_map_of_groups(samples: usize, prototypes: usize, plan: &mut MemoryPlan) 
     let groups = most_groups(samples, prototypes);
     let merging = plan.parts.iter().find(|part| part.what == FIRST_GROUPS).map_or(0, |part| part.bytes);
     if groups <= MOST_MAPPED {
-        let mapping = bytes(80, &[groups as u64, groups as u64]).saturating_sub(merging);
+        let mapping = bytes(72, &[groups as u64, groups as u64]).saturating_sub(merging);
         plan.hold("map of the first groups", mapping, Stage::Start, Stage::Start);
     }
 }

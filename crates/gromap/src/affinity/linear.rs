@@ -8,7 +8,8 @@ use std::f64::consts::SQRT_2;
 use super::{Affinity, InputAffinity, NewSamples, Source};
 use crate::data::{Samples, either};
 use crate::error::{Error, Result};
-use crate::memory::{MemoryPlan, Sizes};
+use crate::memory::{MemoryPlan, Sizes, bytes};
+use crate::numeric::blocks::{BLOCK, parts_held};
 use crate::numeric::centring::{centre_both, centred_columns};
 use crate::numeric::{Matrix, Scalar};
 use crate::observe::Stage;
@@ -70,6 +71,11 @@ pub(super) fn check_size(largest: f64) -> Result<()> {
 
 fn plan_factor(sizes: &Sizes, plan: &mut MemoryPlan) {
     plan.hold("centred samples", sizes.values(sizes.kept), Stage::Affinity, Stage::Fit);
+    let numbers = bytes(1, &[sizes.prototypes, sizes.kept]);
+    let parts = parts_held(numbers as usize).min(sizes.samples.div_ceil(BLOCK as u64) as usize) as u64 + 1;
+    if sizes.prototypes < sizes.samples {
+        plan.hold("sums over blocks of samples", bytes(8, &[numbers, parts]), Stage::Start, Stage::Fit);
+    }
 }
 
 /// −H·E·H with E squared distances, the similarity of classical scaling (MDS).

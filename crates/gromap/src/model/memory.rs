@@ -74,8 +74,13 @@ impl GromovDr {
     fn plan_all_pairs(&self, shape: &Shape, plan: &mut MemoryPlan) {
         let Spec { recipe, kernel, .. } = self.common.spec(Some(self.normalization));
         let is_given = matches!(shape.form, Form::Pairs { .. });
-        if recipe.is_local() && (is_given || kernel.needs_all_pairs(self.common.loss())) {
-            let pairs = bytes(36, &[shape.samples as u64, shape.samples as u64]);
+        let of_pair = match kernel.needs_all_pairs(self.common.loss()) {
+            true => 36,
+            false if is_given => 24,
+            false => return,
+        };
+        if recipe.is_local() {
+            let pairs = bytes(of_pair, &[shape.samples as u64, shape.samples as u64]);
             plan.hold("similarities and forces of all pairs, N×N", pairs, Stage::Fit, Stage::Fit);
         }
     }
@@ -112,7 +117,15 @@ impl Common {
                 plan_neighbors(&*recipe, &sizes, &mut plan);
                 recipe.memory(&sizes, &mut plan);
             }
-            Form::Pairs { stored } => plan_given(&sizes, stored, &mut plan),
+            Form::Pairs { stored } => {
+                plan_given(&sizes, stored, &mut plan);
+                // Of distances a graph is made; a similarity that is given would do without.
+                if recipe.is_local() && stored >= sizes.pairs(sizes.samples) {
+                    plan_neighbors(&*recipe, &sizes, &mut plan);
+                    plan.neighbors = None;
+                    recipe.memory(&sizes, &mut plan);
+                }
+            }
         }
         self.plan_descent(&sizes, &*recipe, &mut plan);
         plan
@@ -192,7 +205,7 @@ fn first_groups(recipe: &dyn InputAffinity, sizes: &Sizes) -> u64 {
         Some(near) => pairs.min(sizes.pairs((near.k as u64).saturating_mul(2))),
         None => pairs,
     };
-    let merged = pairs.saturating_mul(16).saturating_add(seen.saturating_mul(56));
+    let merged = pairs.saturating_mul(16).saturating_add(seen.saturating_mul(40));
     merged.max(pairs.saturating_mul(8 * summed))
 }
 

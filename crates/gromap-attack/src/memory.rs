@@ -44,6 +44,8 @@ enum Given {
     /// Samples of so many features.
     Single(usize),
     Double(usize),
+    /// Samples of so many features without groups, in single precision: most groups of a start see each other.
+    Cloud(usize),
     /// A dense similarity, in double precision; not symmetric, for the plan cannot know of one that is.
     Similarity,
     /// Distances of all pairs, in single precision.
@@ -52,7 +54,7 @@ enum Given {
     Graph(usize),
 }
 
-use Given::{Distances, Double, Graph, Similarity as Pairs, Single};
+use Given::{Cloud, Distances, Double, Graph, Similarity as Pairs, Single};
 
 /// A fit: its name, N, what is given and the recipe.
 struct Case(&'static str, usize, Given, Parameters);
@@ -91,6 +93,9 @@ fn cases() -> Vec<Case> {
         case("tsnekhorn", 10_000, Single(50), map(TSnekhorn, 50)),
         case("tsnekhorn, n = 500", 10_000, Double(20), map(TSnekhorn, 500)),
         case("tsnekhorn, n = 1000", 20_000, Single(10), few(map(TSnekhorn, 1_000))),
+        case("tsnekhorn, no groups", 10_000, Cloud(20), map(TSnekhorn, 500)),
+        case("tsne, no groups", 5_000, Cloud(50), map(TSne, 200)),
+        clusters("clusters, no groups", 10_000, Cloud(20), GromovClustering::builder(500)),
         case("tsnekhorn, large N", 60_000, Single(10), few(map(TSnekhorn, 10))),
         case("tsnekhorn, PCA of 784", 5_000, Single(784), map(TSnekhorn, 200)),
         case("tsnekhorn, scaled, PCA", 5_000, Double(1_000), map(TSnekhorn, 10).scale(Scaling::Standard)),
@@ -245,11 +250,11 @@ impl Case {
         let &Case(_, samples, given, ref recipe) = self;
         let pairs = samples as u64 * samples as u64;
         let form = match given {
-            Single(features) | Double(features) => Form::Samples { features },
+            Single(features) | Double(features) | Cloud(features) => Form::Samples { features },
             Pairs | Distances => Form::Pairs { stored: pairs },
             Graph(entries) => Form::Pairs { stored: samples as u64 * entries as u64 },
         };
-        let shape = Shape { samples, form, is_single: matches!(given, Single(_) | Distances | Graph(_)) };
+        let shape = Shape { samples, form, is_single: matches!(given, Single(_) | Cloud(_) | Distances | Graph(_)) };
         match recipe {
             Parameters::Map(recipe) => recipe.memory_plan(&shape),
             Parameters::Clusters(recipe) => recipe.memory_plan(&shape),
@@ -292,8 +297,9 @@ fn measured(case: &Case) -> Result<Peaks, String> {
     let graph;
     let dense;
     let data = match given {
-        Single(features) => Data::from(blobs(samples, features, |x| x as f32)),
-        Double(features) => Data::from(blobs(samples, features, |x| x)),
+        Single(features) => Data::from(blobs(samples, features, 10, |x| x as f32)),
+        Double(features) => Data::from(blobs(samples, features, 10, |x| x)),
+        Cloud(features) => Data::from(blobs(samples, features, 1, |x| x as f32)),
         Distances => Data::distances(Matrix::from_fn(samples, samples, |i, j| distance(i, j) as f32)),
         Pairs => {
             let entry = |i: usize, j: usize| (1.0 + (i % 3) as f64) / (1.0 + distance(i, j));
@@ -329,12 +335,17 @@ fn resident(name: &str) -> Result<u64, String> {
     number.map(|kilobytes| 1024 * kilobytes).ok_or_else(|| format!("the system does not say {name}"))
 }
 
-/// Ten groups.
-fn blobs<S: gromap::types::Scalar>(samples: usize, features: usize, store: impl Fn(f64) -> S) -> Matrix<'static, S> {
+/// So many groups.
+fn blobs<S: gromap::types::Scalar>(
+    samples: usize,
+    features: usize,
+    groups: usize,
+    store: impl Fn(f64) -> S,
+) -> Matrix<'static, S> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(0);
     let mut noise = move || rng.random::<f64>() + rng.random::<f64>() - 1.0;
     let centre = |group: usize, j: usize| (((group + 1) * (j + 3) * 7919) % 101) as f64 / 50.0;
-    Matrix::from_fn(samples, features, |i, j| store(centre(i % 10, j) + noise()))
+    Matrix::from_fn(samples, features, |i, j| store(centre(i % groups, j) + noise()))
 }
 
 /// A distance of two samples on a line with gaps.

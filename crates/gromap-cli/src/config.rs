@@ -13,8 +13,8 @@ use toml::{Table, Value};
 use crate::args::values::Bytes;
 use crate::failure::{Failure, Outcome, clipped, shown};
 
-/// No file of options is this long.
-const LONGEST: u64 = 1 << 20;
+/// No file of options is this long; what is made of one takes fifty times as much.
+const LONGEST: u64 = 1 << 16;
 
 /// Not options of a run, but about where they come from.
 const ABOUT_OPTIONS: [&str; 4] = ["config", "print_config", "help", "dry_run"];
@@ -26,6 +26,17 @@ pub(crate) fn expanded(arguments: Vec<OsString>) -> Outcome<Vec<OsString>> {
     let mut text = String::new();
     let read = File::open(&path).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
     read.map_err(|error| Failure::reading(&name, &error))?;
+    let options = options(&name, &text)?;
+    let mut all = arguments;
+    // The program, the verb, and what the file says.
+    let rest = all.split_off(all.len().min(2));
+    all.extend(options.into_iter().map(OsString::from));
+    all.extend(rest);
+    Ok(all)
+}
+
+/// The options that the text of a file stands for.
+pub(crate) fn options(name: &str, text: &str) -> Outcome<Vec<String>> {
     if text.len() as u64 > LONGEST {
         return Err(Failure::usage(format!("{name}: it is longer than {}, no file of options", Bytes(LONGEST))));
     }
@@ -39,15 +50,10 @@ pub(crate) fn expanded(arguments: Vec<OsString>) -> Outcome<Vec<OsString>> {
         match value {
             Value::Boolean(true) => options.push(format!("--{key}")),
             Value::Boolean(false) => {}
-            value => options.push(format!("--{key}={}", word(&name, key, value)?)),
+            value => options.push(format!("--{key}={}", word(name, key, value)?)),
         }
     }
-    let mut all = arguments;
-    // The program, the verb, and what the file says.
-    let rest = all.split_off(all.len().min(2));
-    all.extend(options.into_iter().map(OsString::from));
-    all.extend(rest);
-    Ok(all)
+    Ok(options)
 }
 
 /// The file that `--config` names, the last one if there are several.
@@ -153,7 +159,7 @@ mod tests {
         assert!(message("method = {}").contains("method must be a number, text"));
         assert!(message("config = \"b.toml\"").contains("config cannot come from a file"));
         assert!(message("= 3").contains("a.toml"));
-        assert!(message(&"# endless".repeat(1 << 20)).contains("a.toml: it is longer than 1.0 MiB"));
+        assert!(message(&"# endless".repeat(1 << 16)).contains("a.toml: it is longer than 64.0 KiB"));
         assert!(
             expanded(words(&["gromap", "fit", "--config", "/nowhere.toml"]))
                 .unwrap_err()

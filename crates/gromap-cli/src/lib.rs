@@ -30,6 +30,8 @@ use std::io::Write;
 use clap::{CommandFactory, FromArgMatches};
 
 use args::Arguments;
+#[doc(hidden)]
+pub use data::probe;
 use failure::{Failure, Outcome, safe};
 use verbs::Exit;
 
@@ -81,8 +83,11 @@ fn parse_and_run(arguments: Vec<OsString>, wants_json: bool) -> Outcome<u8> {
 
 /// A usage error from clap's: the first paragraph of its message, and its tip if there is one.
 fn usage(error: &clap::Error) -> Failure {
+    /// What was given is repeated, and it may come from a file.
+    const LONGEST: usize = 500;
     let text = error.render().to_string();
-    let mut paragraphs = text.split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+    let words = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut paragraphs = text.split("\n\n").map(|paragraph| words(paragraph).chars().take(LONGEST).collect::<String>());
     let message = paragraphs.next().unwrap_or_default();
     let failure = Failure::usage(message.strip_prefix("error: ").unwrap_or(&message));
     match paragraphs.find_map(|paragraph| paragraph.strip_prefix("tip: ").map(str::to_owned)) {

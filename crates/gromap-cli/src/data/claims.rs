@@ -22,31 +22,46 @@ pub(super) fn check_file(bytes: &[u8], room: Room) -> Outcome<()> {
     let footer = root_as_footer(footer.ok_or_else(|| damaged("its footer is longer than the file"))?);
     let footer = footer.map_err(|error| Failure::data(format!("its footer is damaged: {error}")))?;
     for block in footer.dictionaries().into_iter().chain(footer.recordBatches()).flatten() {
-        let fits = end(block).is_some_and(|end| end <= bytes.len() as u64);
-        if !fits {
-            return Err(damaged("a block claims more bytes than the file has"));
-        }
-        check_message(&bytes[block.offset() as usize..], room)?;
+        let whole = range(block).and_then(|range| bytes.get(range));
+        let whole = whole.ok_or_else(|| damaged("a block claims more bytes than the file has"))?;
+        // The message ends where it ends, whatever its length says; the body begins where the block says.
+        let message = whole.get(prefix(whole)..).and_then(|message| root_as_message(message).ok());
+        let body = usize::try_from(block.metaDataLength()).ok().and_then(|length| whole.get(length..));
+        message.map_or(Ok(()), |message| check_buffers(&message, body.unwrap_or_default(), room))?;
     }
     Ok(())
 }
 
-/// Refuses a stream whose messages claim more than we may hold; what they claim of the stream itself is read as it comes.
+/// Refuses a stream whose messages claim more than it has or than we may hold.
 pub(super) fn check_stream(mut bytes: &[u8], room: Room) -> Outcome<()> {
-    while let Some(length) = check_message(bytes, room)? {
-        bytes = bytes.get(length..).unwrap_or_default();
+    loop {
+        let start = prefix(bytes);
+        let header = number(bytes, start - 4).filter(|&length| length > 0);
+        let header = header.and_then(|length| bytes.get(start..start.checked_add(length)?));
+        // Nothing follows, or nothing that the reader can make out.
+        let Some((header, Ok(message))) = header.map(|header| (header, root_as_message(header))) else { return Ok(()) };
+        let body = &bytes[start + header.len()..];
+        check_buffers(&message, body, room)?;
+        let rest = usize::try_from(message.bodyLength()).ok().and_then(|length| body.get(length..));
+        bytes = rest.ok_or_else(|| damaged("a message claims more bytes than the stream has"))?;
     }
-    Ok(())
 }
 
 fn damaged(problem: &str) -> Failure {
     Failure::data(problem)
 }
 
-/// Where a block ends, if its numbers can be added up.
-fn end(block: &Block) -> Option<u64> {
-    let parts = [block.offset(), block.metaDataLength().into(), block.bodyLength()];
-    parts.iter().try_fold(0_u64, |sum, &part| sum.checked_add(u64::try_from(part).ok()?))
+/// The bytes of a block, if its numbers can be added up.
+fn range(block: &Block) -> Option<std::ops::Range<usize>> {
+    let number = |number: i64| usize::try_from(number).ok();
+    let start = number(block.offset())?;
+    let end = start.checked_add(number(block.metaDataLength().into())?)?.checked_add(number(block.bodyLength())?)?;
+    Some(start..end)
+}
+
+/// Bytes before a message: its length, and mostly a mark before that.
+fn prefix(bytes: &[u8]) -> usize {
+    if bytes.starts_with(&CONTINUATION) { 8 } else { 4 }
 }
 
 /// A number of four bytes that is not negative.
@@ -55,23 +70,16 @@ fn number(bytes: &[u8], at: usize) -> Option<usize> {
     usize::try_from(i32::from_le_bytes(bytes)).ok()
 }
 
-/// Checks a message and returns its length; nothing at the end of messages, or where there is none the reader can make out.
-fn check_message(bytes: &[u8], room: Room) -> Outcome<Option<usize>> {
-    let start = if bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
-    let header = number(bytes, start - 4).filter(|&length| length > 0);
-    let Some(header) = header.and_then(|length| bytes.get(start..start.checked_add(length)?)) else { return Ok(None) };
-    let Ok(message) = root_as_message(header) else { return Ok(None) };
-    let length = usize::try_from(message.bodyLength()).ok().and_then(|body| body.checked_add(start + header.len()));
-    let body = &bytes[start + header.len()..];
-    if let Some(batch) = batch(&message).filter(|batch| batch.compression().is_some()) {
-        for buffer in batch.buffers().into_iter().flatten().filter(|buffer| buffer.length() >= 8) {
-            let at = usize::try_from(buffer.offset()).unwrap_or(usize::MAX);
-            let claim = at.checked_add(8).and_then(|end| body.get(at..end)?.try_into().ok()).map(i64::from_le_bytes);
-            // A length of −1 says that the buffer is not compressed after all.
-            room.check("a compressed buffer", u64::try_from(claim.unwrap_or(0)).unwrap_or(0))?;
-        }
+/// Refuses compressed buffers that claim to become larger than we may hold.
+fn check_buffers(message: &Message<'_>, body: &[u8], room: Room) -> Outcome<()> {
+    let Some(batch) = batch(message).filter(|batch| batch.compression().is_some()) else { return Ok(()) };
+    for buffer in batch.buffers().into_iter().flatten() {
+        let at = usize::try_from(buffer.offset()).unwrap_or(usize::MAX);
+        let claim = at.checked_add(8).and_then(|end| body.get(at..end)?.try_into().ok()).map(i64::from_le_bytes);
+        // A length of −1 says that the buffer is not compressed after all.
+        room.check("a compressed buffer", u64::try_from(claim.unwrap_or(0)).unwrap_or(0))?;
     }
-    Ok(length)
+    Ok(())
 }
 
 /// The values of a message, if it has any.

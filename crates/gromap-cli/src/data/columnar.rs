@@ -20,10 +20,10 @@ use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 
-use super::claims;
 use super::source::{Room, Source};
 use super::table::{Role, named_role};
 use super::{Content, Loaded, Values, Wanted};
+use super::{claims, footer};
 use crate::failure::{Failure, Outcome, clipped, listed};
 
 /// Rows decoded at once.
@@ -32,9 +32,10 @@ const BATCH: usize = 8192;
 /// A Parquet file.
 pub(super) fn parquet(source: &Source, wanted: &Wanted, room: Room) -> Outcome<Loaded> {
     let bytes = Bytes::from_owner(source.whole(room)?);
+    footer::check(&bytes).map_err(|failure| failure.about(&source.name))?;
     guarded(source, || {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| bad(source, &error))?;
-        check_claims(source, builder.metadata(), room)?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).map_err(|error| bad(source, &error))?;
+        check_claims(source, &bytes, builder.metadata(), room)?;
         let schema = Arc::clone(builder.schema());
         let reader = builder.with_batch_size(BATCH).build().map_err(|error| bad(source, &error))?;
         gather(source, &schema, reader, wanted, room)
@@ -63,12 +64,18 @@ fn bad(source: &Source, error: &dyn std::fmt::Display) -> Failure {
     Failure::data(format!("{}: {error}", source.name))
 }
 
-/// Refuses chunks that claim to become larger than we may hold.
-fn check_claims(source: &Source, metadata: &ParquetMetaData, room: Room) -> Outcome<()> {
+/// Refuses chunks and pages that claim to become larger than we may hold.
+fn check_claims(source: &Source, bytes: &[u8], metadata: &ParquetMetaData, room: Room) -> Outcome<()> {
     for group in metadata.row_groups() {
         let sizes = group.columns().iter().map(|chunk| chunk.uncompressed_size());
         let whole = sizes.fold(0_u64, |sum, size| sum.saturating_add(u64::try_from(size).unwrap_or(u64::MAX)));
         room.check(&source.name, whole)?;
+        for chunk in group.columns() {
+            let (start, length) = chunk.byte_range();
+            let end = start.saturating_add(length).min(bytes.len() as u64);
+            let pages = bytes.get(start as usize..end as usize).unwrap_or_default();
+            footer::check_pages(pages, chunk.num_values(), room).map_err(|failure| failure.about(&source.name))?;
+        }
     }
     Ok(())
 }
@@ -179,11 +186,15 @@ fn gather(
                 _ => texts[at].extend(words(array).map_err(|failure| failure.about(about(column)))?),
             }
         }
+        // Rows of nothing can be any number.
+        room.check_values(&source.name, batch.num_rows(), 1, 1)?;
         for row in 0..batch.num_rows() {
             blocks.iter().for_each(|(block, width)| values.extend_from_slice(&block[row * width..(row + 1) * width]));
         }
         rows += batch.num_rows();
-        let held = 8 * values.len() as u64 + texts.iter().flatten().map(|text| (text.len() + 24) as u64).sum::<u64>();
+        let held = rows as u64
+            + 8 * values.len() as u64
+            + texts.iter().flatten().map(|text| (text.len() + 24) as u64).sum::<u64>();
         room.check(&source.name, held)?;
     }
     let features: usize = columns.iter().filter(|column| column.role == Role::Feature).map(|column| column.width).sum();
@@ -228,7 +239,9 @@ fn feature_names(column: &Column) -> Vec<String> {
 
 /// The numbers of a column, row by row, and how many each row has; `first` is the number of its first row.
 fn numbers(array: &ArrayRef, first: usize) -> Outcome<(Vec<f64>, usize)> {
-    let missing = |array: &ArrayRef, per_row: usize| match (0..array.len()).find(|&at| array.is_null(at)) {
+    // A column of nothing can have any number of rows: they are looked at only where some are missing.
+    let rows = |array: &ArrayRef| 0..if array.null_count() > 0 { array.len() } else { 0 };
+    let missing = |array: &ArrayRef, per_row: usize| match rows(array).find(|&at| array.is_null(at)) {
         None => Ok(()),
         Some(at) => Err(Failure::data(format!("the number in row {} is missing", first + at / per_row))),
     };
@@ -313,5 +326,69 @@ fn words(array: &ArrayRef) -> Outcome<Vec<String>> {
             let kind = clipped(&other.to_string());
             Err(Failure::data(format!("its values are {kind}, neither numbers nor text")))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Float64Array, NullArray, RecordBatchOptions};
+    use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+
+    use super::*;
+
+    fn load(bytes: Vec<u8>) -> Outcome<Loaded> {
+        let wanted = Wanted { labels: None, weights: None, features: Some(vec!["a".into()]), others: Role::Unused };
+        arrow(&Source::memory("t.arrow", bytes), &wanted, Room(1 << 20))
+    }
+
+    fn stream(batch: &RecordBatch) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = StreamWriter::try_new(&mut bytes, &batch.schema()).unwrap();
+        writer.write(batch).unwrap();
+        writer.finish().unwrap();
+        bytes
+    }
+
+    #[test]
+    fn rows_of_nothing_are_refused_soon() {
+        let rows = RecordBatchOptions::new().with_row_count(Some(1 << 40));
+        let none = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &rows).unwrap();
+        let column: ArrayRef = Arc::new(NullArray::new(1 << 40));
+        for batch in [none, RecordBatch::try_from_iter([("a", column)]).unwrap()] {
+            let refused = load(stream(&batch)).unwrap_err();
+            assert!(refused.message.starts_with("t.arrow"), "{refused}");
+        }
+    }
+
+    /// The reader takes as much memory as a buffer claims, and finds it without the length of the message.
+    #[test]
+    fn a_compressed_buffer_cannot_hide_behind_a_wrong_length() {
+        let column: ArrayRef = Arc::new(Float64Array::from(vec![0.5; 64]));
+        let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
+        let packed = IpcWriteOptions::default().try_with_compression(Some(arrow_ipc::CompressionType::LZ4_FRAME));
+        let mut bytes = Vec::new();
+        let mut writer = FileWriter::try_new_with_options(&mut bytes, &batch.schema(), packed.unwrap()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        drop(writer);
+        assert!(load(bytes.clone()).is_ok());
+        let footer = u32::from_le_bytes(*bytes[..bytes.len() - 6].last_chunk().unwrap()) as usize;
+        let footer = arrow_ipc::root_as_footer(&bytes[bytes.len() - 10 - footer..bytes.len() - 10]).unwrap();
+        let block = footer.recordBatches().unwrap().get(0);
+        let (start, head) = (block.offset() as usize, block.metaDataLength() as usize);
+        let claim = bytes[start + head..].windows(8).position(|word| word == 512_i64.to_le_bytes()).unwrap();
+        let claim = start + head + claim;
+        bytes[claim..claim + 8].copy_from_slice(&(1_i64 << 40).to_le_bytes());
+        bytes[start + 4..start + 8].fill(0);
+        assert!(load(bytes).unwrap_err().message.contains("a compressed buffer needs 1024.0 GiB"));
+    }
+
+    #[test]
+    fn a_stream_cannot_claim_more_than_it_has() {
+        let column: ArrayRef = Arc::new(Float64Array::from(vec![0.5; 64]));
+        let bytes = stream(&RecordBatch::try_from_iter([("a", column)]).unwrap());
+        let cut = bytes[..bytes.len() - 64].to_vec();
+        assert!(load(bytes).is_ok());
+        assert!(load(cut).unwrap_err().message.contains("a message claims more bytes than the stream has"));
     }
 }

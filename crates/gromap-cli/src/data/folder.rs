@@ -120,7 +120,7 @@ pub(super) fn decode(source: &Source, room: Room) -> Outcome<Pixels> {
 }
 
 /// Pictures of one size as samples, from 0 to 1.
-fn samples(pictures: &[Pixels], room: Room) -> Outcome<Loaded> {
+pub(super) fn samples(pictures: &[Pixels], room: Room) -> Outcome<Loaded> {
     let Pixels { width, height, .. } = pictures[0];
     let channels = pictures.iter().map(|picture| picture.channels).max().unwrap_or(1);
     let columns = width * height * channels;

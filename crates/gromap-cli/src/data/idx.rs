@@ -39,6 +39,9 @@ impl Header {
     /// Number of values, if the file can have them.
     fn count(&self, stream: &Stream<'_>) -> Outcome<usize> {
         let count = self.shape.iter().fold(1_u64, |product, &axis| product.saturating_mul(axis as u64));
+        if count == 0 {
+            return Err(Failure::data(format!("{}: its shape {:?} holds no values", stream.name, self.shape)));
+        }
         stream.check_claim("values", count.saturating_mul(size(self.kind).unwrap_or(1) as u64))?;
         Ok(count as usize)
     }
@@ -163,6 +166,7 @@ mod tests {
         let message = |source: &Source| read(source, Room(1 << 20)).map(|_| ()).unwrap_err().message;
         assert!(message(&file(8, &[60000, 28, 28], &[0; 10])).contains("claims 47040000 bytes"));
         assert!(message(&file(8, &[u32::MAX, u32::MAX, u32::MAX], &[])).contains("claims"));
+        assert!(message(&file(8, &[0, u32::MAX, u32::MAX, u32::MAX], &[])).contains("holds no values"));
         assert!(message(&file(7, &[1, 1], &[0])).contains("not an IDX file"));
         assert!(message(&file(8, &[2], &[7, 3])).contains("labels, not samples"));
     }

@@ -10,13 +10,14 @@ mod claims;
 mod columnar;
 mod edges;
 mod folder;
+#[cfg(feature = "columnar")]
+mod footer;
 mod idx;
 mod lines;
 mod mtx;
-#[cfg(test)]
-mod mutation_tests;
 mod npy;
 mod npz;
+pub mod probe;
 pub(crate) mod source;
 mod sparse;
 mod table;

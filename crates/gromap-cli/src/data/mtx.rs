@@ -115,6 +115,9 @@ impl Matrix {
         if self.kind.mirrored.is_some() && height != width {
             return Err(Failure::data(format!("a symmetric matrix cannot have {height} rows and {width} columns")));
         }
+        if height == 0 || width == 0 {
+            return Err(Failure::data(format!("{height} rows and {width} columns hold no values")));
+        }
         // The shortest entry is "1 1" or "0", and the end of its line.
         let shortest = if self.kind.is_array { 2 } else { 4 };
         if (claimed as u64).saturating_mul(shortest) > most.saturating_add(1) {
@@ -207,5 +210,7 @@ mod tests {
         assert!(message(&format!("{head}2 2 1\n1 3 1\n")).contains("line 3: \"3\" must be from 1 to 2"));
         assert!(message(&format!("{head}2 2 1\n1 2 x\n")).contains("\"x\" is not a number"));
         assert!(message(&format!("{head}1000000000 2 0\n")).contains("nearly empty"));
+        let array = "%%MatrixMarket matrix array real general\n4294967295 0\n";
+        assert!(message(array).contains("line 2: 4294967295 rows and 0 columns hold no values"));
     }
 }

@@ -136,7 +136,14 @@ impl Header {
                 let message = format!("{name}: an array of {axes} axes; samples need two, rows and columns");
                 Err(Failure::data(message))
             }
-            [rows, rest @ ..] => Ok((*rows, rest.iter().product())),
+            [rows, rest @ ..] => {
+                if self.shape.contains(&0) {
+                    return Err(Failure::data(format!("{name}: its shape {:?} holds no values", self.shape)));
+                }
+                // Where no axis is empty, fewer of them cannot be more than can be counted.
+                self.count(name)?;
+                Ok((*rows, rest.iter().product()))
+            }
         }
     }
 
@@ -324,6 +331,9 @@ mod tests {
         assert!(message(&array("<f8", "False", "(1000000, 1000000)", &[0; 16])).contains("claims 8000000000000 bytes"));
         assert!(message(&array("<f8", "False", "(18446744073709551615, 3)", &[])).contains("beyond any file"));
         assert!(message(&array("<f8", "False", "(2,)", &[0; 16])).contains("1 axes"));
+        for shape in ["(0, 2)", "(0, 4294967296, 4294967296)", "(1000000000000, 0)"] {
+            assert!(message(&array("<f4", "True", shape, &[])).contains("holds no values"), "{shape}");
+        }
         assert!(message(&array("<c8", "False", "(1, 2)", &[0; 16])).contains("'<c8'"));
         assert!(message(&Source::memory("a.npy", &b"hello"[..])).contains("ends within the header"));
         assert!(message(&Source::memory("a.npy", &b"hello, world"[..])).contains("not an array of numpy"));

@@ -126,8 +126,8 @@ fn sparse(arrays: &mut Arrays) -> Outcome<Rows> {
             let rows = small(arrays.counts("indices")?, height, "row")?;
             let offsets = arrays.counts("indptr")?;
             let values = data.to_f64();
-            let fits =
-                offsets.len() == width.saturating_add(1) && offsets.is_sorted() && offsets.last() == Some(&rows.len());
+            let ends = (offsets.first(), offsets.last()) == (Some(&0), Some(&rows.len()));
+            let fits = offsets.len() == width.saturating_add(1) && offsets.is_sorted() && ends;
             if !fits || values.len() != rows.len() {
                 return Err(Failure::data(
                     "the compressed columns are damaged: indptr, indices and data do not fit together",
@@ -159,4 +159,39 @@ fn from_entries(size: (usize, usize), entries: &[(u32, u32, f64)], data: &Values
         Values::F32(_) => rows.with_precision(crate::args::options::Precision::F32),
         Values::F64(_) => rows,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Role;
+
+    /// Columns that begin after the first value leave it without one.
+    #[test]
+    fn compressed_columns_begin_at_the_first_value() {
+        use std::io::Write;
+        let array = |descr: &str, shape: &str, values: &[u8]| {
+            let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+            [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes(), values].concat()
+        };
+        let load = |offsets: [u8; 3]| {
+            let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+            let arrays = [
+                ("format", array("|S3", "()", b"csc")),
+                ("shape", array("|u1", "(2,)", &[2, 2])),
+                ("indices", array("|u1", "(2,)", &[0, 1])),
+                ("indptr", array("|u1", "(3,)", &offsets)),
+                ("data", array("|u1", "(2,)", &[5, 6])),
+            ];
+            for (name, bytes) in arrays {
+                writer.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
+                writer.write_all(&bytes).unwrap();
+            }
+            let source = Source::memory("a.npz", writer.finish().unwrap().into_inner());
+            let wanted = Wanted { labels: None, weights: None, features: None, others: Role::Text };
+            read(&source, &wanted, Room(1 << 20))
+        };
+        assert_eq!(super::super::doubles(&load([0, 1, 2]).unwrap().content), [5.0, 0.0, 0.0, 6.0]);
+        assert!(load([1, 1, 2]).unwrap_err().message.contains("compressed columns are damaged"));
+    }
 }

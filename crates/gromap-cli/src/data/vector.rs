@@ -16,17 +16,21 @@ const NAMES: [&str; 8] = ["label", "labels", "class", "classes", "y", "weight", 
 
 /// Reads the values as text. Where a line could be a header or a value, the number of samples decides: see [`fitting`].
 pub(crate) fn read(path: &Path, room: Room) -> Outcome<Vec<String>> {
-    let source = Source::file(path, room)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    of(&Source::file(path, room)?, room)
+}
+
+/// The values of a source, whose name tells the format.
+pub(super) fn of(source: &Source, room: Room) -> Outcome<Vec<String>> {
+    let name = source.name.to_lowercase();
     let plain = name.strip_suffix(".gz").unwrap_or(&name);
     if plain.ends_with(".npy") {
         let mut stream = source.stream()?;
         return Header::read(&mut stream)?.labels(&mut stream, room);
     }
     if plain.ends_with("-ubyte") || plain.ends_with(".idx") {
-        return idx::labels(&source, room);
+        return idx::labels(source, room);
     }
-    lines(&source, if plain.ends_with(".tsv") { b'\t' } else { b',' }, room)
+    lines(source, if plain.ends_with(".tsv") { b'\t' } else { b',' }, room)
 }
 
 /// Values in text, with the header if there may be one.

@@ -245,7 +245,13 @@ fn split(bytes: &[u8]) -> Result<(&str, &[u8])> {
     Ok((header, data))
 }
 
-/// What is wrong with a file.
+/// What is wrong with a file. Words of the file may be part of it, and those can be of any length.
 pub(super) fn damaged(problem: impl ToString) -> Error {
-    Error::DamagedModel(problem.to_string())
+    const LONGEST: usize = 500;
+    let mut problem = problem.to_string();
+    if let Some((end, _)) = problem.char_indices().nth(LONGEST) {
+        problem.truncate(end);
+        problem.push('…');
+    }
+    Error::DamagedModel(problem)
 }

@@ -108,6 +108,14 @@ fn other_archives_are_refused() {
 }
 
 #[test]
+fn what_a_damaged_file_says_is_cut_short() {
+    let long = format!(r#"{{"__metadata__":{{"gromap-model":"\"{}\""}}}}"#, "ü".repeat(100_000));
+    let Err(Error::DamagedModel(problem)) = Model::from_bytes(&archive(&long, &[0; 8])) else { panic!("not refused") };
+    assert!(problem.starts_with("invalid type: string \"üü") && problem.ends_with("ü…"), "{problem}");
+    assert_eq!(problem.chars().count(), 501);
+}
+
+#[test]
 fn parts_that_do_not_fit_are_refused() {
     type Change = fn(&mut Model);
     let table: [(Change, &str); 17] = [

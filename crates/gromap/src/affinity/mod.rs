@@ -246,7 +246,7 @@ impl std::fmt::Display for InexactRows {
         let first: Vec<String> = self.first.iter().map(ToString::to_string).collect();
         let more = if self.count > self.first.len() { ", …" } else { "" };
         match self.count {
-            0 => write!(f, "no row by itself is"),
+            0 => write!(f, "though each row is by itself"),
             1 => write!(f, "in row {}", first.join(", ")),
             count => write!(f, "in {count} rows ({}{more})", first.join(", ")),
         }

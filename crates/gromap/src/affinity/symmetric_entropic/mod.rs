@@ -165,8 +165,7 @@ impl NeighborAffinity for SymmetricEntropic {
         }
         let residual = solution.row_sum_error.max(solution.entropy_error);
         let rows = InexactRows::new(&solution.unsolved);
-        // Written so that a residual that is no number is too large.
-        if solution.is_infeasible || !(residual <= WORST_RESIDUAL) {
+        if solution.is_infeasible || residual > WORST_RESIDUAL {
             let warning = Warning::Replaced { rows, is_infeasible: solution.is_infeasible };
             return Ok(Affinity { warnings: vec![warning], ..self.replacement(neighbors)?.into() });
         }

@@ -132,7 +132,7 @@ pub(super) fn minimise(dual: &Dual<'_>, Start { mut at, tied }: Start, limits: L
         let near = residuals.largest() <= limits.tolerance;
         let converged = near && (residuals.gap <= limits.tolerance || share <= LAST_SHARE);
         let outcome = |end: End| {
-            let is_off = |&i: &u32| !(errors[i as usize] <= limits.tolerance);
+            let is_off = |&i: &u32| errors[i as usize] > limits.tolerance;
             let unsolved = (0..errors.len() as u32).filter(is_off).collect();
             Outcome { at: state.at.clone(), steps, passes, residuals, unsolved, end }
         };
@@ -168,7 +168,7 @@ pub(super) fn minimise(dual: &Dual<'_>, Start { mut at, tied }: Start, limits: L
 
 /// Whether the worst error or the number of rows that are off has shrunk since the best point so far.
 fn is_progress(errors: &[f64], residuals: &Residuals, best: &Outcome, tolerance: f64) -> bool {
-    let off = errors.iter().filter(|&&error| !(error <= tolerance)).count();
+    let off = errors.iter().filter(|&&error| error > tolerance).count();
     residuals.largest() < PROGRESS * best.residuals.largest() || (off as f64) < PROGRESS * best.unsolved.len() as f64
 }
 
@@ -269,14 +269,14 @@ fn inactive(state: &State, floor: &[f64]) -> Vec<bool> {
 /// The larger error of every row, that of its sum or that of its entropy.
 fn row_errors(state: &State, is_inactive: &[bool]) -> Vec<f64> {
     let rows = state.here.gradient.iter().zip(is_inactive);
-    rows.map(|([entropy, sum], &inactive)| if inactive { sum.abs() } else { sum.abs().max(entropy.abs()) }).collect()
+    rows.map(|([entropy, sum], &inactive)| if inactive { size(*sum) } else { size(*sum).max(size(*entropy)) }).collect()
 }
 
 /// What does not move in the next step.
 ///
 /// A temperature at the floor is held if its row would lower it further: by its entropy alone, or by itself with μ.
 fn held(state: &State, floor: &[f64], errors: &[f64], is_inactive: &[bool], tolerance: f64) -> Vec<Held> {
-    let off = state.at.iter().zip(errors).filter(|(_, error)| !(**error <= 0.5 * tolerance));
+    let off = state.at.iter().zip(errors).filter(|(_, error)| **error > 0.5 * tolerance);
     let warmest = off.map(|(at, _)| at[0]).fold(0.0, f64::max);
     let rows = state.at.iter().zip(&state.here.gradient).zip(&state.here.blocks).zip(floor.iter().zip(is_inactive));
     rows.map(|(((at, gradient), block), (&floor, &inactive))| {
@@ -295,17 +295,22 @@ fn held(state: &State, floor: &[f64], errors: &[f64], is_inactive: &[bool], tole
     .collect()
 }
 
+/// The size of an error; what is no number is larger than any.
+fn size(error: f64) -> f64 {
+    if error.is_nan() { f64::INFINITY } else { error.abs() }
+}
+
 fn residuals(state: &State, is_inactive: &[bool], tied: &[bool]) -> Residuals {
     let mut found = Residuals { row_sum: 0.0, entropy: 0.0, gap: 0.0, inactive: 0 };
     let rows = state.here.gradient.iter().zip(&state.at).zip(is_inactive.iter().zip(tied));
     for (([entropy, row_sum], [epsilon, _]), (&inactive, &tied)) in rows {
-        found.row_sum = found.row_sum.max(row_sum.abs());
+        found.row_sum = found.row_sum.max(size(*row_sum));
         match inactive {
             true => {
                 found.inactive += 1;
                 found.gap += if tied { 0.0 } else { epsilon * entropy };
             }
-            false => found.entropy = found.entropy.max(entropy.abs()),
+            false => found.entropy = found.entropy.max(size(*entropy)),
         }
     }
     found.gap /= state.at.iter().map(|[epsilon, _]| epsilon).sum::<f64>();

@@ -98,13 +98,13 @@ impl Draw {
 
 /// Independent entries.
 fn plain(draw: &mut Draw, entry: impl Fn(&mut Draw) -> f64) -> Rows {
-    let (samples, features) = (draw.between(40, 160), [1, 2, 5, 20, 50][draw.below(5)]);
+    let (samples, features) = (draw.between(40, 80), [1, 2, 5, 20, 50][draw.below(5)]);
     Rows { rows: (0..samples).map(|_| (0..features).map(|_| entry(draw)).collect()).collect(), groups: 1 }
 }
 
 /// Events of features whose rates differ by orders of magnitude: gene expression, words.
 fn counts(draw: &mut Draw) -> Rows {
-    let (samples, features) = (draw.between(60, 160), draw.between(10, 60));
+    let (samples, features) = (draw.between(40, 80), draw.between(10, 60));
     let rates: Vec<f64> = (0..features).map(|_| (1.5 * draw.normal() - 1.0).exp()).collect();
     let row = |draw: &mut Draw| {
         let depth = (0.5 * draw.normal()).exp();
@@ -114,15 +114,15 @@ fn counts(draw: &mut Draw) -> Rows {
 }
 
 fn one_hot(draw: &mut Draw) -> Rows {
-    let categories = draw.between(3, 12);
-    let samples = categories * draw.between(6, 14);
+    let categories = draw.between(4, 10);
+    let samples = categories * draw.between(4, 8);
     let row = |i: usize| (0..categories).map(|j| f64::from(u8::from(i % categories == j))).collect();
     Rows { rows: (0..samples).map(row).collect(), groups: categories }
 }
 
 /// Every sample as far from every other.
 fn identity(draw: &mut Draw) -> Rows {
-    let samples = draw.between(40, 120);
+    let samples = draw.between(40, 80);
     Rows {
         rows: (0..samples).map(|i| (0..samples).map(|j| f64::from(u8::from(i == j))).collect()).collect(),
         groups: 1,
@@ -137,13 +137,13 @@ fn cities(draw: &mut Draw) -> Rows {
         let reach = 10f64.powf(4.0 * draw.unit() - 3.0);
         town.iter().map(|place| place + reach * draw.normal()).collect()
     };
-    let samples = draw.between(60, 200);
+    let samples = draw.between(40, 90);
     Rows { rows: (0..samples).map(|_| row(draw)).collect(), groups: 1 }
 }
 
 /// Directions whose first components say most, as those of text embeddings do.
 fn unit_vectors(draw: &mut Draw) -> Rows {
-    let (samples, features) = (draw.between(60, 160), draw.between(20, 80));
+    let (samples, features) = (draw.between(40, 80), draw.between(20, 80));
     let row = |draw: &mut Draw| {
         let row: Vec<f64> = (0..features).map(|j| draw.normal() / (1.0 + j as f64).powf(0.7)).collect();
         let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -154,7 +154,7 @@ fn unit_vectors(draw: &mut Draw) -> Rows {
 
 /// Few words each of many: empty rows and short ones are near to all others.
 fn sparse_text(draw: &mut Draw) -> Rows {
-    let (samples, words) = (draw.between(100, 200), draw.between(60, 200));
+    let (samples, words) = (draw.between(60, 100), draw.between(60, 200));
     let row = |draw: &mut Draw| (0..words).map(|_| if draw.unit() < 0.02 { draw.unit() } else { 0.0 }).collect();
     let mut rows: Vec<Vec<f64>> = (0..samples).map(|_| row(draw)).collect();
     rows[0][0] = 1.0;
@@ -162,7 +162,7 @@ fn sparse_text(draw: &mut Draw) -> Rows {
 }
 
 fn windows(draw: &mut Draw) -> Rows {
-    let (samples, width) = (draw.between(60, 160), draw.between(4, 32));
+    let (samples, width) = (draw.between(40, 80), draw.between(4, 32));
     let mut level = 0.0;
     let series: Vec<f64> = (0..samples + width)
         .map(|_| {
@@ -174,14 +174,14 @@ fn windows(draw: &mut Draw) -> Rows {
 }
 
 fn scales(draw: &mut Draw) -> Rows {
-    let each = draw.between(4, 14);
+    let each = draw.between(3, 7);
     let row =
         |at: usize, draw: &mut Draw| draw.normals(5).iter().map(|x| 10f64.powi((at / each) as i32 - 6) * x).collect();
     Rows { rows: (0..13 * each).map(|at| row(at, draw)).collect(), groups: 1 }
 }
 
 fn half_cold(draw: &mut Draw) -> Rows {
-    let each = draw.between(20, 60);
+    let each = draw.between(20, 46);
     let row =
         |at: usize, draw: &mut Draw| draw.normals(5).iter().map(|x| if at < each { 1e-8 * x } else { *x }).collect();
     Rows { rows: (0..2 * each).map(|at| row(at, draw)).collect(), groups: 1 }
@@ -190,7 +190,7 @@ fn half_cold(draw: &mut Draw) -> Rows {
 /// Clusters of 1, 2, 3, … samples, of all widths.
 fn small_clusters(draw: &mut Draw) -> Rows {
     let mut rows = Vec::new();
-    for size in 1..=draw.between(9, 18) {
+    for size in 1..=draw.between(8, 12) {
         let (centre, width) = (draw.normals(4), 10f64.powf(-4.0 * draw.unit()));
         rows.extend((0..size).map(|_| centre.iter().map(|c| 20.0 * c + width * draw.normal()).collect()));
     }
@@ -209,8 +209,11 @@ fn copies(draw: &mut Draw) -> Rows {
     let distinct = draw.between(4, 10);
     for _ in 0..distinct {
         let row: Vec<f64> = draw.normals(3).iter().map(|x| 10.0 * x).collect();
-        let times = [2, 3, 10, 30, 60, 1000][draw.below(if rows.len() < 600 { 6 } else { 5 })];
-        rows.extend(std::iter::repeat_n(row, times));
+        rows.extend(std::iter::repeat_n(row, [2, 3, 5, 10, 30][draw.below(5)]));
+    }
+    // Now and then, something that was entered all the time.
+    if draw.below(8) == 0 {
+        rows.extend(std::iter::repeat_n(rows[0].clone(), 1000));
     }
     while rows.len() < 40 {
         rows.push(rows[rows.len() % distinct].clone());
@@ -220,7 +223,7 @@ fn copies(draw: &mut Draw) -> Rows {
 
 /// Three groups, in a unit that floating point hardly has.
 fn scaled(draw: &mut Draw, unit: f64) -> Rows {
-    let each = draw.between(15, 40);
+    let each = draw.between(14, 24);
     let row =
         |at: usize, draw: &mut Draw| draw.normals(4).iter().map(|x| unit * (x + 30.0 * (at % 3) as f64)).collect();
     Rows { rows: (0..3 * each).map(|at| row(at, draw)).collect(), groups: 3 }

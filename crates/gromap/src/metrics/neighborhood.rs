@@ -14,7 +14,7 @@
 
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::neighbors::{Exact, Metric, NeighborSearch, Neighbors, ranks};
+use crate::neighbors::{Exact, Metric, Neighbors, ranks};
 
 /// Whether neighbours on the map are neighbours among the samples: 1 if all of them are, about 1/2 for a
 /// random map. N²·(p + d) operations.
@@ -86,7 +86,7 @@ fn preserved(samples: &Samples<'_>, embedding: &Samples<'_>, k: usize) -> Result
 /// The `k` nearest neighbours, exactly.
 fn neighbors(what: &'static str, points: &Samples<'_>, k: usize) -> Result<Neighbors> {
     points.check_finite(what)?;
-    Exact.search(&points.single(), k, Metric::SquaredEuclidean)
+    Exact.ordered(&points.single(), k, Metric::SquaredEuclidean)
 }
 
 #[cfg(test)]

@@ -29,15 +29,16 @@ pub struct Exact;
 
 impl NeighborSearch for Exact {
     fn search(&self, samples: &Matrix<'_, f32>, k: usize, metric: Metric) -> Result<Neighbors> {
-        check_samples(samples.rows(), samples.columns(), k)?;
-        let samples = Samples::new(samples, metric)?;
-        let frame = Frame::new(metric, &[&samples]);
-        let points = Points::new(samples, &frame);
-        search(&points, &points, k, Own::Excluded)
+        among(samples, k, metric, Ties::of)
     }
 }
 
 impl Exact {
+    /// The same, with ties to the smaller index.
+    pub(crate) fn ordered(&self, samples: &Matrix<'_, f32>, k: usize, metric: Metric) -> Result<Neighbors> {
+        among(samples, k, metric, |_| Ties::ByIndex)
+    }
+
     /// The `k` nearest of `references` for each of `queries`, which are other samples: what places
     /// new samples on a map. Each row depends on its own query alone. N·M·p multiplications.
     ///
@@ -63,7 +64,7 @@ impl Exact {
         Error::check_len("features of the new samples", references.columns(), queries.columns())?;
         let (references, queries) = (Samples::new(references, metric)?, Samples::new(queries, metric)?);
         let frame = Frame::new(metric, &[&references, &queries]);
-        search(&Points::new(queries, &frame), &Points::new(references, &frame), k, Own::Allowed)
+        search(&Points::new(queries, &frame), &Points::new(references, &frame), k, Own::Allowed, |_| Ties::ByIndex)
     }
 }
 
@@ -74,24 +75,29 @@ enum Own {
     Excluded,
 }
 
-impl Own {
-    /// A new sample's neighbours depend on itself alone, not on its place among the queries.
-    fn ties(self, i: usize) -> Ties {
-        match self {
-            Self::Allowed => Ties::COMMON,
-            Self::Excluded => Ties::of(i),
-        }
-    }
+/// The nearest other samples of every sample.
+fn among(samples: &Matrix<'_, f32>, k: usize, metric: Metric, ties: fn(usize) -> Ties) -> Result<Neighbors> {
+    check_samples(samples.rows(), samples.columns(), k)?;
+    let samples = Samples::new(samples, metric)?;
+    let frame = Frame::new(metric, &[&samples]);
+    let points = Points::new(samples, &frame);
+    search(&points, &points, k, Own::Excluded, ties)
 }
 
-fn search(queries: &Points<'_>, references: &Points<'_>, k: usize, own: Own) -> Result<Neighbors> {
+fn search(
+    queries: &Points<'_>,
+    references: &Points<'_>,
+    k: usize,
+    own: Own,
+    ties: fn(usize) -> Ties,
+) -> Result<Neighbors> {
     let mut keys = vec![0; queries.len() * k];
     let guess = Guess::new(references, k);
     keys.par_chunks_mut(QUERIES * k).enumerate().try_for_each_init(
         || (Tile::new(k, references.len()), Vec::new()),
         |(tile, room), (block, out)| {
             let rows = block * QUERIES..block * QUERIES + out.len() / k;
-            let pass = Pass { queries, references, k, own };
+            let pass = Pass { queries, references, k, own, ties };
             match &guess {
                 Some(guess) => guess.restart(tile, queries, rows.clone(), room),
                 None => tile.candidates_mut().iter_mut().for_each(|candidates| candidates.restart(f32::MAX)),
@@ -112,7 +118,7 @@ fn search(queries: &Points<'_>, references: &Points<'_>, k: usize, own: Own) -> 
             Ok(())
         },
     )?;
-    Ok(Neighbors::from_keys(k, &keys, |i| own.ties(i)))
+    Ok(Neighbors::from_keys(k, &keys, ties))
 }
 
 /// What a block of queries is compared with.
@@ -121,11 +127,12 @@ struct Pass<'a> {
     references: &'a Points<'a>,
     k: usize,
     own: Own,
+    ties: fn(usize) -> Ties,
 }
 
 impl Pass<'_> {
     fn query(&self, i: usize) -> Query<'_> {
-        Query { queries: self.queries, references: self.references, i, k: self.k, ties: self.own.ties(i) }
+        Query { queries: self.queries, references: self.references, i, k: self.k, ties: (self.ties)(i) }
     }
 
     /// Offers every reference to the candidates of the queries `rows`.

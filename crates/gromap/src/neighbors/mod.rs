@@ -207,18 +207,38 @@ pub(crate) fn searches_exactly(samples: usize) -> bool {
     !descent::is_worth_it(samples)
 }
 
-/// An order of all indices, as good as random, for those at the same distance from one sample.
+/// The order of those at the same distance from one sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Ties(u32);
+enum Ties {
+    /// The smaller index first: for new samples, which no index stands for, and for scores, which others define so.
+    ByIndex,
+    /// An order as good as random, which this number decides.
+    Scattered(u32),
+}
 
 impl Ties {
-    /// One order for all: for samples that no index stands for, such as new ones.
-    const COMMON: Self = Self(0);
-
     /// The order of sample i.
     #[inline(always)]
     fn of(i: usize) -> Self {
-        Self(scatter(i as u32 ^ 0x5bd1_e995))
+        Self::Scattered(scatter(i as u32 ^ 0x5bd1_e995))
+    }
+
+    /// The place of an index in this order.
+    #[inline(always)]
+    fn place(self, index: u32) -> u32 {
+        match self {
+            Self::ByIndex => index,
+            Self::Scattered(by) => scatter(index ^ by),
+        }
+    }
+
+    /// The index at a place.
+    #[inline(always)]
+    fn index(self, place: u32) -> u32 {
+        match self {
+            Self::ByIndex => place,
+            Self::Scattered(by) => gather(place) ^ by,
+        }
     }
 }
 
@@ -266,13 +286,13 @@ const fn gather(mut x: u32) -> u32 {
 /// not negative ascend with their values. Adding zero turns −0 into 0.
 #[inline(always)]
 fn key(distance: f32, ties: Ties, index: u32) -> u64 {
-    u64::from((distance + 0.0).to_bits()) << 32 | u64::from(scatter(index ^ ties.0))
+    u64::from((distance + 0.0).to_bits()) << 32 | u64::from(ties.place(index))
 }
 
 /// The index in a key of this order of ties.
 #[inline(always)]
 fn index_of(key: u64, ties: Ties) -> u32 {
-    gather(key as u32) ^ ties.0
+    ties.index(key as u32)
 }
 
 /// The distance in a key.

@@ -74,7 +74,7 @@ struct Counted {
 
 impl<'a> Given<'a> {
     fn new(points: &'a Points<'a>, i: usize, given: &[u32]) -> Result<Self> {
-        let query = Query { queries: points, references: points, i, k: given.len(), ties: Ties::of(i) };
+        let query = Query { queries: points, references: points, i, k: given.len(), ties: Ties::ByIndex };
         let counted = |&j: &u32| {
             let key = query.measured(j);
             check_farthest(&query, key)?;
@@ -144,7 +144,7 @@ mod tests {
 
     /// Ranks are the places in the search for all neighbours.
     fn check(samples: &Matrix<'_, f32>, k: usize, metric: Metric) {
-        let all = Exact.search(samples, samples.rows() - 1, metric).unwrap();
+        let all = Exact.ordered(samples, samples.rows() - 1, metric).unwrap();
         let given = Exact.search(&cloud(samples.rows(), 2, 9), k, Metric::Euclidean).unwrap();
         let found = ranks(samples, &given, metric).unwrap();
         for (i, found) in found.chunks_exact(k).enumerate() {

@@ -31,7 +31,7 @@ fn plain_row(
     let others = (0..references.rows()).filter(|&j| Some(j) != own);
     let mut all: Vec<(f32, u32)> =
         others.map(|j| (plain_distance(query, references.row(j), metric) as f32, j as u32)).collect();
-    let ties = own.map_or(Ties::COMMON, Ties::of);
+    let ties = own.map_or(Ties::ByIndex, Ties::of);
     all.sort_by_key(|&(distance, j)| key(distance, ties, j));
     all.truncate(k);
     all

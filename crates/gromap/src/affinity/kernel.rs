@@ -12,6 +12,7 @@ use super::{Affinity, InputAffinity, Landmarks, NewSamples, Source};
 use crate::data::either;
 use crate::error::{Error, Result};
 use crate::memory::{MemoryPlan, Sizes, bytes};
+use crate::numeric::blocks::threads;
 use crate::numeric::centring::{centre_both, centred_columns};
 use crate::numeric::{Matrix, Scalar};
 use crate::observe::Stage;
@@ -82,7 +83,7 @@ impl InputAffinity for Kernel {
     fn memory(&self, sizes: &Sizes, plan: &mut MemoryPlan) {
         let wide = sizes.samples.saturating_mul(sizes.kept).saturating_mul(8);
         plan.hold("samples in double precision", wide, Stage::Affinity, Stage::Affinity);
-        let tiles = bytes(8 * TILE as u64, &[sizes.samples, rayon::current_num_threads() as u64 + 1]);
+        let tiles = bytes(8 * TILE as u64, &[sizes.samples, threads() as u64 + 1]);
         plan.hold("tiles of the kernel", tiles, Stage::Affinity, Stage::Fit);
         plan.hold_dense_similarity("kernel matrix, N×N", sizes);
     }

@@ -41,7 +41,7 @@ const FEW_NUMBERS: usize = 1 << 19;
 
 /// Parts of so many numbers each that are held at once, beside what they are merged into.
 pub(crate) fn parts_held(numbers: usize) -> usize {
-    (FEW_NUMBERS / numbers.max(1)).max(HELD.min(rayon::current_num_threads()))
+    (FEW_NUMBERS / numbers.max(1)).max(HELD.min(threads()))
 }
 
 /// Makes a part of so many numbers from every block of rows, and merges the parts in the order of the blocks.
@@ -91,6 +91,15 @@ pub(crate) fn sum_in_order(partial: Vec<Vec<f64>>) -> Vec<f64> {
 pub(crate) fn shuffle<T>(items: &mut [T], rng: &mut Xoshiro256PlusPlus) {
     for i in (1..items.len()).rev() {
         items.swap(i, rng.random_range(0..=i));
+    }
+}
+
+/// Threads that work here: those of the pool at hand, or one for each core. Asking the pool that everyone shares would
+/// start it.
+pub(crate) fn threads() -> usize {
+    match rayon::current_thread_index() {
+        Some(_) => rayon::current_num_threads(),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
     }
 }
 

@@ -257,9 +257,9 @@ impl GromovDr {
         }
     }
 
-    /// Refuses more dimensions than so many samples can span.
+    /// Refuses more dimensions than so many samples can span; fewer than two samples are refused for themselves.
     pub(crate) fn check_dims(&self, samples: usize) -> Result<()> {
-        if self.dims > samples {
+        if self.dims > samples.max(2) {
             let allowed = format!("at most {samples}, the number of samples: they span no more dimensions");
             return Err(Error::parameter("dims", self.dims as f64, allowed));
         }

@@ -1,9 +1,8 @@
 //! Fits of natural data of every kind, with every method and every loss it takes, for n from 1 to N.
 //!
 //! Asserted of every fit: it is not refused; places, weights and losses are finite; the loss never rises; the weights
-//! sum to one; at least as many prototypes are used as there are groups that nobody could overlook, or as many as were asked for
-//! (maps of Laplacian eigenmaps excepted);
-//! with one thread and with three the model has the same bytes; a symmetric entropic affinity has rows of sum one, or a
+//! sum to one; at least as many prototypes are used as there are groups that nobody could overlook, or as many as were
+//! asked for (maps of Laplacian eigenmaps excepted); with one thread and with three the model has the same bytes; a symmetric entropic affinity has rows of sum one, or a
 //! warning names the rows that have not, and the fit does not call itself converged.
 
 use std::collections::BTreeMap;
@@ -274,7 +273,7 @@ impl Try<'_> {
         }
     }
 
-    /// Row sums and symmetry of the affinity that the default rests on, or rows that a warning names.
+    /// Row sums of the affinity that the default rests on, or rows that a warning names.
     fn affinity(&self, tally: &mut Tally) {
         if !matches!(self.case.method, Method::TSnekhorn) {
             return;

@@ -27,6 +27,8 @@ const LANES: usize = 8;
 const CHUNK: usize = 32 * LANES;
 /// An exponent whose exponential is zero, below that of any entry.
 const NO_MASS: f64 = -1e300;
+/// How far the logarithm of a row sum may be from zero after a row was balanced by itself: only half of it is gone.
+const NEAR_ONE: f64 = 0.05;
 /// What is larger is cut to this for the products.
 const LARGEST: f64 = 1e30;
 
@@ -193,13 +195,10 @@ impl<'a> Dual<'a> {
     /// A Sinkhorn step: moves every μ_i half of the way to where row i, by itself, sums to one. Gives the largest
     /// |logarithm of a row sum| before. It never raises f (see `row.rs`).
     pub(super) fn balance(&self, at: &mut [Pair]) -> f64 {
-        let steps = self.row_by_row(at, |row, _| {
-            let log_sum = row.log_sum(0.0, 0.0)[0];
-            [log_sum, 0.5 * row.balanced(0.0, 0.0, 0.05)]
-        });
+        let steps = self.row_by_row(at, |row, _| row.balanced(0.0, 0.0, NEAR_ONE));
         let mut largest = 0.0f64;
         for (at, [log_sum, v]) in at.iter_mut().zip(&steps) {
-            at[1] += v;
+            at[1] += 0.5 * v;
             largest = largest.max(log_sum.abs());
         }
         largest

@@ -45,7 +45,7 @@ impl Row {
     }
 
     /// log Σ P_j, and its derivative in v: the mean of 1/(t_j + u) under P. Safe however far the sum is from one.
-    pub(super) fn log_sum(&self, u: f64, v: f64) -> Pair {
+    fn log_sum(&self, u: f64, v: f64) -> Pair {
         let [largest, sum, inverse, ..] = pulp::Arch::new().dispatch(|| self.moments(u, v));
         [largest + sum.ln(), inverse / sum]
     }
@@ -85,34 +85,32 @@ impl Row {
         [largest, mass, inverse, log, log_inverse, square]
     }
 
-    /// The v near the given one at which the row sums to one, its logarithm being within the tolerance.
+    /// log Σ P_j at the start, and the v near it at which the row sums to one, its logarithm being within the tolerance.
     ///
     /// log Σ P_j is convex and rises in v, so that Newton's method comes down to its zero from any point above, without
     /// ever passing it. From below, the first step goes above.
-    pub(super) fn balanced(&self, u: f64, start: f64, tolerance: f64) -> f64 {
-        let mut v = start;
+    pub(super) fn balanced(&self, u: f64, start: f64, tolerance: f64) -> Pair {
+        let [first, mut slope] = self.log_sum(u, start);
+        let (mut v, mut log_sum) = (start, first);
         for _ in 0..MAX_STEPS {
-            let [log_sum, slope] = self.log_sum(u, v);
-            if log_sum.abs() <= tolerance {
-                return v;
-            }
             let next = v - log_sum / slope;
-            if !next.is_finite() || next == v {
-                return v;
+            if log_sum.abs() <= tolerance || !next.is_finite() || next == v {
+                return [first, v];
             }
             v = next;
+            [log_sum, slope] = self.log_sum(u, v);
         }
         // Still above: the coldest pair bounds the slope, so that this stays below.
         let coldest = self.temperatures.iter().copied().fold(f64::INFINITY, f64::min) + u;
-        let log_sum = self.log_sum(u, start)[0];
-        if log_sum < 0.0 { start - log_sum * coldest } else { v }
+        [first, if first < 0.0 { start - first * coldest } else { v }]
     }
 
     /// The (u, v) at which the row has the sum one and the least entropy, or the sum one and the temperature from which
     /// half of the way goes to its floor. Nothing if it would not lower F.
     pub(super) fn solved(&self, own: f64, floor: f64, least_entropy: f64) -> Pair {
         let lowest = (2.0 * (floor - own)).max((LEAST_SHARE - 1.0) * own);
-        let (mut u, mut v) = (0.0, self.balanced(0.0, 0.0, SUM_TOLERANCE));
+        let balanced = |u: f64, v: f64| self.balanced(u, v, SUM_TOLERANCE)[1];
+        let (mut u, mut v) = (0.0, balanced(0.0, 0.0));
         for _ in 0..MAX_STEPS {
             let [_, mass, inverse, log, log_inverse, square] = pulp::Arch::new().dispatch(|| self.moments(u, v));
             let excess = 1.0 - log / mass - least_entropy;
@@ -128,10 +126,10 @@ impl Row {
                 break;
             }
             u = next;
-            v = self.balanced(u, v, SUM_TOLERANCE);
+            v = balanced(u, v);
         }
         let value = |u: f64, v: f64| self.value(u, v) - least_entropy * u - v;
-        if value(u, v) <= value(0.0, 0.0) { [u, v] } else { [0.0, self.balanced(0.0, 0.0, SUM_TOLERANCE)] }
+        if value(u, v) <= value(0.0, 0.0) { [u, v] } else { [0.0, balanced(0.0, 0.0)] }
     }
 
     /// Σ (t_j + u)·P_j

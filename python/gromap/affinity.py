@@ -93,7 +93,7 @@ class Kernel(_Affinity):
     kernel : {"rbf", "poly", "sigmoid", "laplacian", "cosine"}
         As scikit-learn defines them.
     gamma : float, optional
-        1 / p unless given.
+        Unless given, 1 over the median distance for "rbf" and "laplacian", 1 / p for the others.
     coef0 : float
     degree : int
     landmarks : int, optional

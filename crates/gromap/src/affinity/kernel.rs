@@ -1,6 +1,7 @@
 //! Centred kernels: kernel PCA.
 //!
-//! Functions and defaults are those of scikit-learn's pairwise kernels; `gamma` is 1/p unless given.
+//! Functions and defaults are those of scikit-learn's pairwise kernels but for `gamma` of functions of a distance, which is one
+//! over the median distance unless given (1/p for the others): 1/p sees nothing but noise in samples that are not scaled.
 //! Exact, the matrix is dense and built by tiles of inner products; with landmarks it is low rank.
 
 use faer::linalg::matmul::matmul;
@@ -21,6 +22,8 @@ use crate::similarity::{Definiteness, Dense};
 
 /// Rows of the kernel made together.
 const TILE: usize = 256;
+/// Samples whose distances have the median that γ follows.
+const MEDIAN_OF: usize = 400;
 
 /// A function of two samples x and y.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -52,7 +55,8 @@ pub enum KernelFunction {
 pub struct Kernel {
     /// The function of two samples.
     pub function: KernelFunction,
-    /// γ; `None` is one over the number of features.
+    /// γ; `None` is one over the median of what it multiplies (‖x − y‖² or Σ|x − y|) for functions of a distance, one over the
+    /// number of features for functions of inner products.
     pub gamma: Option<f64>,
     /// c
     pub coef0: f64,
@@ -92,15 +96,16 @@ impl InputAffinity for Kernel {
 impl Kernel {
     fn of<S: Scalar>(&self, samples: &Matrix<'_, S>) -> Result<Affinity> {
         let prepared = self.prepare(samples)?;
+        let gamma = self.gamma_for(&prepared);
         let Some(landmarks) = self.landmarks else {
-            let mut kernel: Matrix<'static, S> = self.matrix(&prepared, &prepared);
+            let mut kernel: Matrix<'static, S> = self.matrix(&prepared, &prepared, gamma);
             centre_both(&mut kernel);
             return Ok(Dense::new(kernel)?.with_definiteness(self.definiteness()).into());
         };
         let chosen = landmarks.draw(samples.rows())?;
         let rows = Matrix::from_fn(chosen.len(), samples.columns(), |m, j| prepared[(chosen[m], j)]);
-        let across: Matrix<'_> = self.matrix(&prepared, &rows);
-        let among: Matrix<'_> = self.matrix(&rows, &rows);
+        let across: Matrix<'_> = self.matrix(&prepared, &rows, gamma);
+        let among: Matrix<'_> = self.matrix(&rows, &rows, gamma);
         Ok(low_rank::<S>(&across, &among, Spectrum::Whole)?.into())
     }
 
@@ -158,10 +163,32 @@ impl Kernel {
     /// The function of new samples (rows) with training samples, not centred. A row depends on its own sample.
     pub(super) fn across(&self, new: &Matrix<'_>, training: &Matrix<'_>) -> Result<Matrix<'static>> {
         Error::check_len("number of features", training.columns(), new.columns())?;
+        let gamma = self.gamma_for(training);
         if self.function == KernelFunction::Cosine {
-            return Ok(self.matrix(&self.prepare(new)?, &self.prepare(training)?));
+            return Ok(self.matrix(&self.prepare(new)?, &self.prepare(training)?, gamma));
         }
-        Ok(self.matrix(new, training))
+        Ok(self.matrix(new, training, gamma))
+    }
+
+    /// γ as it was given, or as the training samples have it: one over the median distance of pairs of some of them.
+    fn gamma_for(&self, training: &Matrix<'_>) -> f64 {
+        let (size, features) = (training.rows(), training.columns());
+        let of_pair: fn(f64) -> f64 = match (self.gamma, self.function) {
+            (Some(gamma), _) => return gamma,
+            (None, KernelFunction::Rbf) => |difference| difference * difference,
+            (None, KernelFunction::Laplacian) => f64::abs,
+            _ => return 1.0 / features as f64,
+        };
+        let some = size.min(MEDIAN_OF);
+        let row = |i: usize| training.row(i * size / some);
+        let distance = |i: usize, j: usize| row(i).iter().zip(row(j)).map(|(a, b)| of_pair(a - b)).sum::<f64>();
+        let pairs = (0..some).flat_map(|i| (0..i).map(move |j| (i, j)));
+        let mut distances: Vec<f64> = pairs.map(|(i, j)| distance(i, j)).filter(|distance| *distance > 0.0).collect();
+        let middle = distances.len() / 2;
+        match distances.is_empty() {
+            true => 1.0 / features as f64,
+            false => 1.0 / *distances.select_nth_unstable_by(middle, f64::total_cmp).1,
+        }
     }
 
     /// Means of the training kernel: of every column, and of all.
@@ -181,9 +208,8 @@ impl Kernel {
     }
 
     /// The function of every row of `left` with every row of `right`.
-    fn matrix<S: Scalar>(&self, left: &Matrix<'_>, right: &Matrix<'_>) -> Matrix<'static, S> {
-        let (p, m) = (left.columns(), right.rows());
-        let gamma = self.gamma.unwrap_or(1.0 / p as f64);
+    fn matrix<S: Scalar>(&self, left: &Matrix<'_>, right: &Matrix<'_>, gamma: f64) -> Matrix<'static, S> {
+        let m = right.rows();
         let norms: Vec<f64> = (0..m).map(|j| right.row(j).iter().map(|v| v * v).sum()).collect();
         let mut out = Matrix::zeros(left.rows(), m);
         out.values_mut().par_chunks_mut(TILE * m).enumerate().for_each(|(tile, out)| {
@@ -245,7 +271,8 @@ mod tests {
     fn kernels_are_those_of_scikit_learn() {
         let samples = Matrix::from_fn(5, 3, |i, j| ((i * 7 + j * 3) % 5) as f64 / 2.0 + i as f64 / 4.0);
         for (&function, expected) in KernelFunction::ALL.iter().zip(SCIKIT_LEARN) {
-            let found = exact(function, &samples);
+            let kernel = Kernel { function, gamma: Some(1.0 / 3.0), ..Kernel::default() };
+            let found = entries(&*kernel.build(&samples).expect("a kernel").similarity);
             for ((i, j), expected) in [(0, 0), (0, 3), (4, 2)].into_iter().zip(expected) {
                 assert!((found[(i, j)] - expected).abs() < 1e-9, "{function:?} {} {expected}", found[(i, j)]);
             }
@@ -284,6 +311,24 @@ mod tests {
         let [thin, dense] = [thin, dense].map(|kernel| entries(&*kernel.build(&samples).expect("a kernel").similarity));
         let error = thin.values().iter().zip(dense.values()).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
         assert!(error < 1e-3, "{error}");
+    }
+
+    /// Half of the pairs are nearer than the distance at which the kernel falls to 1/e, whatever the unit.
+    #[test]
+    fn gamma_follows_the_unit_of_the_samples() {
+        let single = scattered(60, 3, 3);
+        for unit in [1e-3, 1.0, 1e4] {
+            let samples = Matrix::from_fn(60, 3, |i, j| unit * f64::from(single[(i, j)]));
+            for (function, power) in [(KernelFunction::Rbf, 2), (KernelFunction::Laplacian, 1)] {
+                let gamma = Kernel { function, ..Kernel::default() }.gamma_for(&samples);
+                let distance = |i: usize, j: usize| {
+                    (0..3).map(|c| (samples[(i, c)] - samples[(j, c)]).abs().powi(power)).sum::<f64>()
+                };
+                let pairs = (0..60).flat_map(|i| (0..i).map(move |j| (i, j)));
+                let nearer = pairs.filter(|&(i, j)| gamma * distance(i, j) < 1.0).count();
+                assert!((880..=890).contains(&nearer), "{function:?} {unit}: {nearer} of 1770");
+            }
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ class GromovClustering(Estimator):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    method : str, default="tsnekhorn"
+    method : str, default="heavy-tsne"
         Whose similarity and loss are used; the names are those of :class:`GromovDR`.
     target : {"free", "identity"}, default="free"
         Learn how clusters relate (srGWB), or let them be alike only to themselves (srGWI).
@@ -70,7 +70,7 @@ class GromovClustering(Estimator):
     def __init__(
         self,
         n_clusters=8,
-        method="tsnekhorn",
+        method="heavy-tsne",
         *,
         target="free",
         target_scale="max",

@@ -39,8 +39,9 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Number of prototypes; None gives every sample one, which is classical dimension reduction.
     n_components : int, default=2
         Dimensions of the map.
-    method : str, default="tsnekhorn"
-        "pca", "kernel-pca", "mds", "isomap", "laplacian-eigenmaps", "sne", "tsne", "snekhorn", "tsnekhorn" or "umap".
+    method : str, default="heavy-tsne"
+        "pca", "kernel-pca", "mds", "isomap", "laplacian-eigenmaps", "sne", "tsne", "snekhorn", "tsnekhorn", "heavy-tsne"
+        or "umap".
     perplexity : float or sequence of float, default=30
         Effective number of neighbours of the entropic affinities, less than the number of samples; of several the
         mean affinity is taken, near and far at once.
@@ -50,8 +51,13 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Weight of the structure against the features: 1 leaves the features out.
     alpha_scale : {"start", "raw"}, default="start"
         Whether both terms are divided by their value at the start, or taken as they are.
-    normalization : {"measure", "cells"}, default="measure"
-        What the Student kernels are divided by; "cells" is the paper's.
+    normalization : str or None, default=None
+        What the kernel of a neighbour embedding is divided by: "none", "cells" (its sum), "measure" (its sum weighted by
+        the prototypes), "rows", "doubly-stochastic" (every row sums to 1 against the weights) or
+        "doubly-stochastic-cells" (every row sums to 1, as published); None is the method's own.
+    coupling : float, default=0.25
+        How much the map has to say about the groups: with 1, as in the paper, samples go where the map can show them
+        best; with 0 groups are found without a map and then placed.
     loss : {"square", "kl", "bce"} or None, default=None
         How similarities are compared; None is the method's own.
     init : str or array, default="auto"
@@ -69,7 +75,8 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     scale : {None, "standard", "minmax"}, default=None
         Scaling of the features.
     kernel, gamma, coef0, degree : optional
-        The kernel of kernel PCA, as in scikit-learn.
+        The kernel of kernel PCA, as in scikit-learn, but for ``gamma=None`` of a kernel of distances: one over their
+        median.
     precomputed : {None, "similarity", "distance"}, default=None
         Whether ``X`` is a similarity (an ndarray, a scipy sparse matrix, or a factor ``(A,)``), or distances of all pairs
         (an ndarray), of which the method makes what it would make of samples.
@@ -147,13 +154,14 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self,
         n_prototypes=50,
         n_components=2,
-        method="tsnekhorn",
+        method="heavy-tsne",
         *,
         perplexity=30.0,
         n_neighbors=None,
         alpha=1.0,
         alpha_scale="start",
-        normalization="measure",
+        normalization=None,
+        coupling=0.25,
         loss=None,
         init="auto",
         n_init=1,
@@ -180,6 +188,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.alpha = alpha
         self.alpha_scale = alpha_scale
         self.normalization = normalization
+        self.coupling = coupling
         self.loss = loss
         self.init = init
         self.n_init = n_init
@@ -314,7 +323,9 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             check_scalar(self.n_prototypes, "n_prototypes", Integral, min_val=1)
         check_scalar(self.n_components, "n_components", Integral, min_val=1)
         check_scalar(self.alpha, "alpha", Real, min_val=0, max_val=1)
-        self._check_words("alpha_scale", "normalization")
+        check_scalar(self.coupling, "coupling", Real, min_val=0, max_val=1)
+        self._check_words("alpha_scale")
+        self._check_words("normalization", optional=True)
         return SimpleNamespace(
             common=self._common(),
             n_prototypes=self.n_prototypes,
@@ -322,6 +333,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             alpha=float(self.alpha),
             alpha_scale=self.alpha_scale,
             normalization=self.normalization,
+            coupling=float(self.coupling),
         )
 
     def _solve(self, parameters, data, running):

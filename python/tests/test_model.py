@@ -12,7 +12,7 @@ from sklearn.manifold import Isomap, SpectralEmbedding
 from sklearn.metrics import pairwise_distances
 
 METHODS = [
-    "pca", "kernel-pca", "mds", "isomap", "laplacian-eigenmaps", "sne", "tsne", "snekhorn", "tsnekhorn", "umap",
+    "pca", "kernel-pca", "mds", "isomap", "laplacian-eigenmaps", "sne", "tsne", "snekhorn", "tsnekhorn", "heavy-tsne", "umap",
 ]  # fmt: skip
 
 

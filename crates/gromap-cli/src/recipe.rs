@@ -52,12 +52,12 @@ impl Asked<'_> {
         let method = options.method;
         match goal {
             Goal::Clusters => {
-                let ids = ["dims", "alpha", "alpha_scale", "normalization", "images"];
+                let ids = ["dims", "alpha", "alpha_scale", "normalization", "coupling", "images"];
                 refuse(&ids, "clusters have no places on a map")?;
             }
             Goal::Embedding => {
-                let ids =
-                    ["alpha", "alpha_scale", "init", "n_init", "solver", "max_rounds", "tolerance", "strict", "images"];
+                let ids = ["alpha", "alpha_scale", "coupling", "init", "n_init", "solver", "max_rounds"];
+                let ids = [&ids[..], &["tolerance", "strict", "images"]].concat();
                 refuse(&ids, "embed gives every sample its own place, without an initial assignment or rounds")?;
             }
             Goal::Map | Goal::Path => {
@@ -75,7 +75,7 @@ impl Asked<'_> {
         }
         if !uses.normalization {
             let others = Method::ALL.iter().filter(|method| method.uses().normalization).map(|method| method.name());
-            refuse(&["normalization"], &format!("it is for {}", others.collect::<Vec<_>>().join(" and ")))?;
+            refuse(&["normalization"], &format!("it is for {}", others.collect::<Vec<_>>().join(", ")))?;
         }
         if options.alpha == 1.0 {
             refuse(&["alpha_scale"], "with --alpha 1 there is nothing to weigh")?;
@@ -118,6 +118,7 @@ pub(crate) fn map(options: &FitOptions, prototypes: Option<usize>) -> Parameters
         .prototypes(prototypes)
         .dims(options.dims)
         .normalization(options.normalization)
+        .coupling(options.coupling)
         .alpha(options.alpha, options.alpha_scale);
     set_common(&mut recipe.common, options);
     Parameters::Map(recipe)
@@ -213,6 +214,7 @@ mod tests {
         check(&["--pca", "7", "--scale", "minmax"], core().pca(Projection::To(7)).scale(Scaling::MinMax));
         check(&["--pca", "none"], core().pca(Projection::None));
         check(&["--normalization", "cells", "--seed", "5"], core().normalization(Normalization::Cells).seed(5));
+        check(&["--coupling", "1"], core().coupling(1.0));
         let stopping = Stopping { max_rounds: 3, rel_tolerance: 0.5, abs_tolerance: 0.0 };
         let cg = core().stopping(stopping).solver(Solver::ConditionalGradient);
         check(&["--max-rounds", "3", "--tolerance", "0.5", "--solver", "cg"], cg);

@@ -79,7 +79,7 @@ fn options_without_effect_are_refused() {
     refused(&["fit", "x.npy", "--method", "mds", "--neighbors", "20"], 2, "usage", &["all pairs"]);
     refused(&["fit", "x.npy", "--gamma", "2"], 2, "usage", &["--method kernel-pca"]);
     refused(&["fit", "x.npy", "--method", "kernel-pca", "--degree", "2"], 2, "usage", &["the kernel is rbf"]);
-    refused(&["fit", "x.npy", "--method", "umap", "--normalization", "cells"], 2, "usage", &["tsne and tsnekhorn"]);
+    refused(&["fit", "x.npy", "--method", "pca", "--normalization", "cells"], 2, "usage", &["tsne, snekhorn"]);
     refused(&["fit", "x.npy", "--alpha-scale", "raw"], 2, "usage", &["nothing to weigh"]);
     refused(&["fit", "x.npy", "--images", "2x2"], 2, "usage", &["--report"]);
     refused(&["fit", "x.npy", "--precomputed", "similarity", "--pca", "3"], 2, "usage", &["not samples"]);
@@ -377,12 +377,12 @@ fn a_plan_beyond_the_limit_is_refused_before_anything_is_allocated() {
     let fit = ["fit", "wide.npy", "--method", "kernel-pca", "--max-memory", "1GiB"];
     let error = refused_in(&bench, &fit, 1, "memory", &["GiB of memory, and the limit is 1.0 GiB", "kernel matrix"]);
     let hint = error["hint"].as_str().expect("a hint");
-    assert!(hint.starts_with("--method tsnekhorn needs") && hint.contains("raise --max-memory to "), "{hint}");
+    assert!(hint.starts_with("--method heavy-tsne needs") && hint.contains("raise --max-memory to "), "{hint}");
     // What the hint says is true.
     let raised = hint.rsplit(' ').next().expect("a size").to_owned();
     let plan = |more: &[&str]| bench.json(&[&["fit", "wide.npy", "--dry-run"], more].concat());
     assert_eq!(plan(&["--method", "kernel-pca", "--max-memory", &raised])["memory"]["fits"], true);
-    assert_eq!(plan(&["--method", "tsnekhorn", "--max-memory", "1GiB"])["memory"]["fits"], true);
+    assert_eq!(plan(&["--method", "heavy-tsne", "--max-memory", "1GiB"])["memory"]["fits"], true);
     let refused = plan(&["--method", "kernel-pca", "--max-memory", "1GiB"]);
     assert_eq!(refused["memory"]["fits"], false);
     assert!(refused["memory"]["peak_bytes"].as_u64() > Some(5_000_000_000), "{refused}");

@@ -65,7 +65,8 @@ pub(crate) struct MapParameters<'py> {
     n_components: usize,
     alpha: f64,
     alpha_scale: String,
-    normalization: String,
+    normalization: Option<String>,
+    coupling: f64,
 }
 
 impl MapParameters<'_> {
@@ -74,7 +75,8 @@ impl MapParameters<'_> {
             .prototypes(self.n_prototypes)
             .dims(self.n_components)
             .alpha(self.alpha, word(&self.alpha_scale)?)
-            .normalization(word(&self.normalization)?);
+            .normalization(self.normalization.as_deref().map(word).transpose()?)
+            .coupling(self.coupling);
         self.common.set(&mut recipe.common, self.n_prototypes, weights)?;
         Ok(recipe)
     }

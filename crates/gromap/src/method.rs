@@ -8,9 +8,10 @@
 //! | isomap | the same along the neighbour graph | Gram | square |
 //! | laplacian-eigenmaps | I + normalised neighbour graph | orthonormal Gram | square |
 //! | sne | entropic rows | Gaussian, by rows | KL |
-//! | tsne | entropic rows, symmetrised | Student | KL |
+//! | tsne | entropic rows, symmetrised | Student, over the measure | KL |
 //! | snekhorn | symmetric entropic | Gaussian, doubly stochastic | KL |
-//! | tsnekhorn | symmetric entropic | Student | KL |
+//! | tsnekhorn | symmetric entropic | Student, doubly stochastic | KL |
+//! | heavy-tsne | symmetric entropic | heavy-tailed, doubly stochastic | KL |
 //! | umap | fuzzy simplicial set | UMAP's curve | binary cross-entropy |
 //!
 //! A new method is a variant, its word in `vocabulary.rs`, and its row in [`Method::spec`], the only place that tells
@@ -44,9 +45,11 @@ pub enum Method {
     TSne,
     /// Doubly stochastic neighbour embedding.
     Snekhorn,
-    /// Symmetric entropic affinity against a Student kernel: the default.
-    #[default]
+    /// Symmetric entropic affinity against a doubly stochastic Student kernel.
     TSnekhorn,
+    /// The same with a heavy-tailed kernel, which keeps groups farther apart: the default.
+    #[default]
+    HeavyTSne,
     /// Fuzzy simplicial sets.
     Umap,
     /// A method of the tests: neighbours that all count the same, on a Student kernel.
@@ -104,9 +107,10 @@ impl Spec {
     }
 
     /// A kernel of the distances between prototypes, compared by the Kullback-Leibler divergence.
-    fn radial(recipe: impl InputAffinity + 'static, profile: Profile, normalization: Normalization) -> Self {
+    fn radial(recipe: Box<dyn InputAffinity>, profile: Profile, normalization: Normalization) -> Self {
         let kernel = MapKernel::Radial(Radial { profile, normalization });
-        Self { kernel, loss: Loss::Kl, ..Self::gram(recipe) }
+        let uses = Uses { perplexity: true, neighbors: true, kernel: false, normalization: true };
+        Self { recipe, kernel, loss: Loss::Kl, unit: 1.0, votes: false, uses }
     }
 
     fn uses(mut self, uses: Uses) -> Self {
@@ -116,20 +120,19 @@ impl Spec {
 }
 
 impl Method {
-    /// The one table: what each method is made of. `normalization` replaces that of the Student kernels.
+    /// The one table: what each method is made of. `normalization` replaces the method's own, where its kernel has one.
     pub(crate) fn spec(self, options: &AffinityOptions<'_>, normalization: Option<Normalization>) -> Spec {
         let neighbors = options.neighbors;
-        let student = normalization.unwrap_or(Normalization::Measure);
         let half = std::f64::consts::FRAC_1_SQRT_2;
         let graph = Uses { neighbors: true, ..Uses::default() };
-        let rows = Uses { perplexity: true, ..graph };
-        let entropic = |symmetry| {
+        let radial = |recipe, profile, own: Normalization| Spec::radial(recipe, profile, normalization.unwrap_or(own));
+        let entropic = |symmetry| -> Box<dyn InputAffinity> {
             let of = |&perplexity| Entropic { perplexity, neighbors, symmetry, ..Entropic::default() };
-            Mean(options.perplexities.iter().map(of).collect())
+            Box::new(Mean(options.perplexities.iter().map(of).collect()))
         };
-        let symmetric = || {
+        let symmetric = || -> Box<dyn InputAffinity> {
             let of = |&perplexity| SymmetricEntropic { perplexity, neighbors, ..SymmetricEntropic::default() };
-            Mean(options.perplexities.iter().map(of).collect())
+            Box::new(Mean(options.perplexities.iter().map(of).collect()))
         };
         match self {
             Self::Pca => Spec::gram(Linear),
@@ -144,23 +147,20 @@ impl Method {
                 let recipe = NormalizedGraph { neighbors, ..NormalizedGraph::default() };
                 Spec { kernel: MapKernel::Orthonormal, votes: true, ..Spec::gram(recipe) }.uses(graph)
             }
-            Self::Sne => {
-                Spec::radial(entropic(Symmetry::Conditional), Profile::Gaussian, Normalization::Rows).uses(rows)
-            }
-            Self::TSne => Spec::radial(entropic(Symmetry::Joint), Profile::Student, student)
-                .uses(Uses { normalization: true, ..rows }),
-            Self::Snekhorn => Spec::radial(symmetric(), Profile::Gaussian, Normalization::DoublyStochastic).uses(rows),
-            Self::TSnekhorn => {
-                Spec::radial(symmetric(), Profile::Student, student).uses(Uses { normalization: true, ..rows })
-            }
+            Self::Sne => radial(entropic(Symmetry::Conditional), Profile::Gaussian, Normalization::Rows),
+            Self::TSne => radial(entropic(Symmetry::Joint), Profile::Student, Normalization::Measure),
+            Self::Snekhorn => radial(symmetric(), Profile::Gaussian, Normalization::DoublyStochastic),
+            Self::TSnekhorn => radial(symmetric(), Profile::Student, Normalization::DoublyStochastic),
+            Self::HeavyTSne => radial(symmetric(), Profile::HeavyTailed, Normalization::DoublyStochastic),
             Self::Umap => {
-                let recipe = FuzzySet { neighbors, ..FuzzySet::default() };
-                Spec { loss: Loss::BinaryCrossEntropy, ..Spec::radial(recipe, UMAP, Normalization::None) }.uses(graph)
+                let recipe = Box::new(FuzzySet { neighbors, ..FuzzySet::default() });
+                let spec = radial(recipe, UMAP, Normalization::None);
+                Spec { loss: Loss::BinaryCrossEntropy, uses: Uses { perplexity: false, ..spec.uses }, ..spec }
             }
             #[cfg(test)]
             Self::Chain => {
                 let recipe = crate::affinity::Chain { neighbors: neighbors.unwrap_or(4) };
-                Spec::radial(recipe, Profile::Student, student).uses(graph)
+                radial(Box::new(recipe), Profile::Student, Normalization::Measure)
             }
         }
     }

@@ -66,12 +66,14 @@ macro_rules! words {
 words! {
     Method ("method") {
         Pca = "pca", KernelPca = "kernel-pca", Mds = "mds", Isomap = "isomap", LaplacianEigenmaps = "laplacian-eigenmaps",
-        Sne = "sne", TSne = "tsne", Snekhorn = "snekhorn", TSnekhorn = "tsnekhorn", Umap = "umap",
+        Sne = "sne", TSne = "tsne", Snekhorn = "snekhorn", TSnekhorn = "tsnekhorn", HeavyTSne = "heavy-tsne",
+        Umap = "umap",
         #[cfg(test)] Chain = "chain",
     }
     Loss ("loss") { Square = "square", Kl = "kl", BinaryCrossEntropy = "bce", }
     Normalization ("normalization") {
         None = "none", Cells = "cells", Measure = "measure", Rows = "rows", DoublyStochastic = "doubly-stochastic",
+        DoublyStochasticCells = "doubly-stochastic-cells",
     }
     AlphaScale ("alpha_scale") { AtStart = "start", Raw = "raw", }
     Scaling ("scale") { None = "none", Standard = "standard", MinMax = "minmax", }

@@ -70,18 +70,18 @@ fn every_loss_of_every_map_is_finite_or_refused() {
     let data = Data::from(&samples);
     for &method in Method::ALL {
         for loss in [Loss::Square, Loss::Kl, Loss::BinaryCrossEntropy] {
-            for normalization in [Normalization::Measure, Normalization::Cells] {
+            for &normalization in Normalization::ALL {
                 for prototypes in [Some(4), None] {
                     let asked = recipe(method).loss(loss).normalization(normalization).prototypes(prototypes);
                     let what = format!("{method} {loss} {normalization} {prototypes:?}");
                     let is_done = is_sound(|run| asked.fit_with(&data, run), &what);
                     let is_gram = !method.uses().perplexity && method != Method::Umap;
-                    let in_cells =
-                        matches!(method, Method::TSne | Method::TSnekhorn) && normalization == Normalization::Cells;
+                    use Normalization::{Cells, DoublyStochasticCells, None};
+                    let below_one = matches!(normalization, None | Cells | DoublyStochasticCells);
                     let is_defined = match loss {
                         Loss::Square => true,
                         Loss::Kl => !is_gram,
-                        Loss::BinaryCrossEntropy => method == Method::Umap || in_cells,
+                        Loss::BinaryCrossEntropy => !is_gram && below_one,
                     };
                     assert_eq!(is_done, is_defined, "{what}");
                 }

@@ -137,7 +137,7 @@ Examples:
   gromap cluster friends.edges --precomputed similarity --clusters 4 --target identity",
     mut_arg("dims", |arg| arg.hide(true)), mut_arg("alpha", |arg| arg.hide(true)),
     mut_arg("alpha_scale", |arg| arg.hide(true)), mut_arg("normalization", |arg| arg.hide(true)),
-    mut_arg("images", |arg| arg.hide(true)))]
+    mut_arg("coupling", |arg| arg.hide(true)), mut_arg("images", |arg| arg.hide(true)))]
 pub(crate) struct ClusterArgs {
     /// What to cluster
     #[arg(value_name = "DATA")]
@@ -170,8 +170,9 @@ pub(crate) struct ClusterArgs {
 #[command(args_override_self = true, after_help = "\
 Examples:
   gromap embed iris.csv --labels species --method mds -o coordinates.csv
-  gromap embed digits.npy --method tsnekhorn --perplexity 30 -o coordinates.npy",
+  gromap embed digits.npy --method tsne --perplexity 30 -o coordinates.npy",
     mut_arg("alpha", |arg| arg.hide(true)), mut_arg("alpha_scale", |arg| arg.hide(true)),
+    mut_arg("coupling", |arg| arg.hide(true)),
     mut_arg("init", |arg| arg.hide(true)), mut_arg("n_init", |arg| arg.hide(true)),
     mut_arg("solver", |arg| arg.hide(true)), mut_arg("max_rounds", |arg| arg.hide(true)),
     mut_arg("tolerance", |arg| arg.hide(true)), mut_arg("strict", |arg| arg.hide(true)),

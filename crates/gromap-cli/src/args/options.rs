@@ -19,9 +19,6 @@ const RUN: &str = "Run";
 /// The kinds of data that are not samples.
 const PAIRS: [&str; 2] = ["distance", "similarity"];
 
-/// The normalisations that can be chosen.
-const SUMS: [&str; 2] = ["measure", "cells"];
-
 /// What is read.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DataOptions {
@@ -96,10 +93,13 @@ pub(crate) struct FitOptions {
     #[arg(long, value_name = "NUMBER", default_value = "3", help_heading = MAP)]
     pub(crate) degree: u32,
 
-    /// The sum that normalises the kernel of tsne and tsnekhorn: weighted by the prototypes, or plain as in the paper
-    #[arg(long, value_name = "SUM", value_parser = word::<Normalization>(SUMS), help_heading = MAP)]
-    #[arg(default_value_t = Normalization::Measure)]
-    pub(crate) normalization: Normalization,
+    /// What the kernel of a neighbour embedding is divided by [default: the method's own]
+    #[arg(long, value_name = "SUM", value_parser = words!(Normalization), help_heading = MAP)]
+    pub(crate) normalization: Option<Normalization>,
+
+    /// How much the map has to say about the groups, from 0 (groups are found without it, then placed) to 1 (as in the paper)
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0.25", help_heading = MAP)]
+    pub(crate) coupling: f64,
 
     /// The loss between similarities: squared, Kullback-Leibler or binary cross-entropy [default: the method's own]
     #[arg(long, value_name = "LOSS", value_parser = words!(Loss), help_heading = MAP)]

@@ -65,7 +65,7 @@ fn way_out(options: &FitOptions, shape: &Shape, (make, levels): Made<'_>, limit:
         smaller.into_iter().find_map(try_one).filter(|_| options.method.uses().perplexity)
     };
     let method = || {
-        let others = [Method::TSnekhorn, Method::Mds].into_iter().filter(|&method| method != options.method);
+        let others = [Method::default(), Method::Mds].into_iter().filter(|&method| method != options.method);
         others
             .into_iter()
             .find_map(|method| fits(&format!("--method {method}"), shape, &|options| options.method = method))

@@ -14,6 +14,10 @@ const SECOND_DECAY: f64 = 0.99;
 /// Keeps a prototype whose gradient was always zero where it is.
 const FLOOR: f64 = 1e-30;
 
+/// On a map that is wider than this (root mean square of the places), the learning rate grows with it: kernels with heavy tails make
+/// maps of hundreds of their own widths, on which steps of one width would lead nowhere.
+const UNIT_EXTENT: f64 = 30.0;
+
 /// Share of the steps before the extra dimensions begin to shrink, and what they are multiplied with in all the steps
 /// after.
 const UNSHRUNK_STEPS: f64 = 0.35;
@@ -30,9 +34,10 @@ pub(crate) struct Adam {
 impl Adam {
     /// Minimises from `start`. Returns the value and the prototypes at the end, or those of the start if its value is lower.
     pub(crate) fn descend(&self, objective: &Objective<'_>, start: Matrix<'static>) -> Result<(f64, Matrix<'static>)> {
-        let before = objective.value_and_gradient(&start)?.0;
-        let end = self.run(start.clone(), |_, prototypes| objective.gradient(prototypes))?;
-        let after = objective.value_and_gradient(&end)?.0;
+        let mut scaling = objective.scaling();
+        let before = objective.value_and_gradient(&start, &mut scaling)?.0;
+        let end = self.run(start.clone(), |_, prototypes| objective.gradient(prototypes, &mut scaling))?;
+        let after = objective.value_and_gradient(&end, &mut scaling)?.0;
         Ok(if after <= before { (after, end) } else { (before, start) })
     }
 
@@ -47,8 +52,9 @@ impl Adam {
     ) -> Result<Matrix<'static>> {
         let unshrunk = (UNSHRUNK_STEPS * self.steps as f64) as usize;
         let shrink = TOTAL_SHRINKAGE.powf(1.0 / (self.steps - unshrunk).max(1) as f64);
+        let mut scaling = objective.scaling();
         let end = self.run(start, |step, prototypes| {
-            let gradient = objective.gradient(prototypes)?;
+            let gradient = objective.gradient(prototypes, &mut scaling)?;
             if step > unshrunk {
                 let columns = prototypes.columns();
                 let rows = prototypes.values_mut().chunks_exact_mut(columns);
@@ -74,7 +80,8 @@ impl Adam {
             let gradient = gradient(step, &mut prototypes)?;
             first_power *= FIRST_DECAY;
             second_power *= SECOND_DECAY;
-            let rate = self.learning_rate * (1.0 - step as f64 / self.steps as f64) / (1.0 - first_power);
+            let left = 1.0 - step as f64 / self.steps as f64;
+            let rate = self.learning_rate * left * (extent(&prototypes) / UNIT_EXTENT).max(1.0) / (1.0 - first_power);
             let moments = first.iter_mut().zip(&mut second);
             let entries = prototypes.values_mut().iter_mut().zip(gradient.values()).zip(moments);
             for ((z, gradient), (first, second)) in entries {
@@ -85,6 +92,11 @@ impl Adam {
         }
         Ok(prototypes)
     }
+}
+
+/// Root mean square of the distances of prototypes from the origin.
+fn extent(prototypes: &Matrix<'_>) -> f64 {
+    (prototypes.values().iter().map(|z| z * z).sum::<f64>() / prototypes.rows().max(1) as f64).sqrt()
 }
 
 #[cfg(test)]

@@ -47,6 +47,8 @@ impl<const VALUE: bool> Store for Attraction<'_, VALUE> {
 #[derive(Clone, Copy)]
 pub(super) struct StoredPairs<'a> {
     pub(super) similarity: &'a Sparse<'a, f32>,
+    /// q
+    pub(super) weights: &'a [f64],
     /// c
     pub(super) scale: f64,
 }
@@ -83,24 +85,24 @@ impl<const VALUE: bool> RowPass<1> for Pass<'_, VALUE> {
         &self,
         At { k, coordinates, .. }: At<'_, V>,
         Scratch { squares, row }: &mut Scratch,
-        [sum]: &mut [f64; 1],
         [gradient]: [&mut [f64]; 1],
-    ) {
+    ) -> [f64; 1] {
         let (columns, values) = self.pairs.similarity.row(k);
         squares.clear();
         squares.extend(columns.iter().map(|&l| coordinates.squared_distance(k, l as usize)));
         fill(self.profile, self.loss, squares, Attraction::<VALUE>::in_row(row, columns.len()));
-        let q = coordinates.weights();
+        let (q, mut sum) = (self.pairs.weights, 0.0);
         for (at, (&l, &value)) in columns.iter().zip(values).enumerate() {
             let l = l as usize;
             let mass = if l == k { 0.0 } else { self.pairs.scale * q[k] * f64::from(value) * q[l] };
             if VALUE {
-                *sum += mass * row.values[at];
+                sum += mass * row.values[at];
             }
             for (c, out) in gradient.iter_mut().enumerate() {
                 let axis = coordinates.axis(c);
                 *out += mass * row.derivatives[at] * (axis[k] - axis[l]);
             }
         }
+        [sum]
     }
 }

@@ -3,8 +3,9 @@
 //! With D_q = diag(q), the eigenpairs (λ, v) of A = D_q^{−1/2}·M·D_q^{−1/2} give both:
 //!
 //! - Z·Zᵀ closest to the barycenter in the square loss: Z = D_q^{−1/2}·V·Λ^{1/2} of the largest λ ≥ 0;
-//! - the frame ZᵀD_qZ = I closest to it: Z = D_q^{−1/2}·V. The first eigenvector is left out: for a
-//!   normalised graph it is the square root of the degrees and says nothing of places.
+//! - the frame ZᵀD_qZ = I closest to it: Z = D_q^{−1/2}·V. For a normalised graph the first eigenvector is the square root of the
+//!   degrees, which says nothing of places but belongs to the kernel: a frame for d dimensions has d + 1 columns, and its
+//!   places on the map are the others over the first.
 //!
 //! The same formulas serve n = N, with the eigenpairs of the operator.
 
@@ -41,26 +42,30 @@ pub(crate) fn scaled(values: &[f64], vectors: &Matrix<'_>, weights: &[f64], dims
     })
 }
 
-/// The frame of a summary and, for every prototype, the coordinate that was left out.
-pub(crate) fn frame(summary: &PlanSummary, dims: usize) -> Result<(Matrix<'static>, Vec<f64>)> {
+/// The frame of a summary for so many dimensions.
+pub(crate) fn frame(summary: &PlanSummary, dims: usize) -> Result<Matrix<'static>> {
     let (_, vectors) = eigenpairs(summary)?;
     Ok(unit_frame(&vectors, &summary.weights, dims))
 }
 
-/// D_q^{−1/2}·V from eigenvectors as rows, without the first, and the first by itself.
-pub(crate) fn unit_frame(vectors: &Matrix<'_>, weights: &[f64], dims: usize) -> (Matrix<'static>, Vec<f64>) {
+/// D_q^{−1/2}·V from eigenvectors as rows; columns beyond the eigenvectors are zero.
+pub(crate) fn unit_frame(vectors: &Matrix<'_>, weights: &[f64], dims: usize) -> Matrix<'static> {
     let roots = inverse_roots(weights);
-    let entry = |row: usize, k: usize| if row < vectors.rows() { vectors[(row, k)] * roots[k] } else { 0.0 };
-    let frame = Matrix::from_fn(weights.len(), dims, |k, c| entry(c + 1, k));
-    (frame, (0..weights.len()).map(|k| entry(0, k)).collect())
+    let entry = |k: usize, row: usize| if row < vectors.rows() { vectors[(row, k)] * roots[k] } else { 0.0 };
+    Matrix::from_fn(weights.len(), dims + 1, entry)
 }
 
-/// The places of a frame on the map: every coordinate over the one left out, which undoes the degrees
-/// of a normalised graph (the generalised eigenvectors of Laplacian eigenmaps).
-pub(crate) fn places(frame: &Matrix<'_>, left_out: &[f64]) -> Matrix<'static> {
-    let largest = left_out.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-    let divisor = |k: usize| if left_out[k].abs() > 1e-8 * largest { left_out[k] } else { 1.0 };
-    Matrix::from_fn(frame.rows(), frame.columns(), |k, c| frame[(k, c)] / divisor(k))
+/// The columns of a frame after the first.
+pub(crate) fn coordinates(frame: &Matrix<'_>) -> Matrix<'static> {
+    Matrix::from_fn(frame.rows(), frame.columns() - 1, |k, c| frame[(k, c + 1)])
+}
+
+/// The places of a frame on the map: every coordinate over the first column, which undoes the degrees of a normalised graph
+/// (the generalised eigenvectors of Laplacian eigenmaps).
+pub(crate) fn places(frame: &Matrix<'_>) -> Matrix<'static> {
+    let largest = (0..frame.rows()).fold(0.0f64, |m, k| m.max(frame[(k, 0)].abs()));
+    let divisor = |k: usize| if frame[(k, 0)].abs() > 1e-8 * largest { frame[(k, 0)] } else { 1.0 };
+    Matrix::from_fn(frame.rows(), frame.columns() - 1, |k, c| frame[(k, c + 1)] / divisor(k))
 }
 
 #[cfg(test)]
@@ -121,16 +126,15 @@ mod tests {
     #[test]
     fn a_frame_is_orthonormal_against_the_weights() {
         let summary = summary();
-        let (z, left_out) = frame(&summary, 2).unwrap();
+        let z = frame(&summary, 2).unwrap();
         let product = |a: &dyn Fn(usize) -> f64, b: &dyn Fn(usize) -> f64| {
             (0..6).map(|k| summary.weights[k] * a(k) * b(k)).sum::<f64>()
         };
-        for c in 0..2 {
-            for e in 0..2 {
+        for c in 0..3 {
+            for e in 0..3 {
                 let expected = if c == e { 1.0 } else { 0.0 };
                 assert!((product(&|k| z[(k, c)], &|k| z[(k, e)]) - expected).abs() < 1e-9);
             }
-            assert!(product(&|k| z[(k, c)], &|k| left_out[k]).abs() < 1e-9);
         }
     }
 }

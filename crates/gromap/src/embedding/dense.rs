@@ -4,7 +4,7 @@
 use super::attraction::Attraction;
 use super::pairs::{At, Coordinates, PairSum, Row, RowPass, fill, run};
 use super::radial::Radial;
-use super::repulsion::{Repelling, RepulsionSums, add_row};
+use super::repulsion::{Repelling, RepulsionSums, of_row};
 use crate::loss::Loss;
 use crate::numeric::Matrix;
 
@@ -43,9 +43,8 @@ impl<const VALUE: bool> RowPass<3> for DensePass<'_, VALUE> {
         &self,
         at: At<'_, V>,
         Scratch { squares, attraction, repulsion }: &mut Scratch,
-        [attracted, weighted, cells]: &mut [f64; 3],
         [of_attraction, of_weighted, of_cells]: [&mut [f64]; 3],
-    ) {
+    ) -> [f64; 3] {
         let &Self { kernel, loss, mass, self_pairs } = self;
         let At { simd, k, coordinates } = at;
         let squares = coordinates.squared_distances(k, squares);
@@ -56,11 +55,10 @@ impl<const VALUE: bool> RowPass<3> for DensePass<'_, VALUE> {
             attraction.remove(k);
             repulsion.remove(k);
         }
-        if VALUE {
-            *attracted += attraction.sum(simd, mass.row(k));
-        }
+        let attracted = if VALUE { attraction.sum(simd, mass.row(k)) } else { 0.0 };
         attraction.weigh(mass.row(k));
         attraction.gradient(at, of_attraction);
-        add_row(at, kernel.normalization, repulsion, [weighted, cells], [of_weighted, of_cells]);
+        let [weighted, cells] = of_row(at, kernel.normalization, repulsion, [of_weighted, of_cells]);
+        [attracted, weighted, cells]
     }
 }

@@ -4,16 +4,16 @@
 //! | file | part | calls |
 //! |---|---|---|
 //! | `adam` | the optimiser: from a start to a minimum of the objective | `objective` |
-//! | `objective` | E(Z) for given M and q: its value and gradient, put together from sums over pairs | `dense`, `attraction`, `repulsion`, `kernel` |
+//! | `objective` | E(Z) for given M and q: its value and gradient, put together from sums over pairs | `dense`, `attraction`, `repulsion`, `scaling`, `kernel` |
 //! | `dense` | attraction and repulsion in one pass, for a dense M | `attraction`, `repulsion`, `pairs` |
 //! | `attraction` | the sum ⟨M, a(W)⟩; by itself for a sparse M, with a prototype for every sample | `pairs` |
+//! | `scaling` | factors of the prototypes that give a doubly stochastic kernel its margins | |
 //! | `repulsion` | the sums qᵀ r(W) q and Σ r(W); the place for an approximation of them | `pairs` |
 //! | `pairs` | rows of pairs: distances, kernel, sums and gradients, on all threads | `profile` |
-//! | `profile` | the raw kernel w(d²): Gaussian, Student, UMAP | `umap_curve` |
+//! | `profile` | the raw kernel w(d²): Gaussian, Student, heavy-tailed, UMAP | `umap_curve` |
 //! | `umap_curve` | a and b of UMAP's curve | |
 //! | `kernel` | [`PrototypeKernel`]: C_Z as an n×n matrix, and ∂E/∂Z from ∂E/∂C_Z | |
-//! | `radial` | the kernels of the distance, normalised | `profile`, `sinkhorn` |
-//! | `sinkhorn` | the scaling of doubly stochastic kernels | |
+//! | `radial` | the kernels of the distance, normalised | `profile`, `scaling` |
 //! | `gram` | the kernels of inner products | |
 //! | `map_kernel` | [`MapKernel`]: the kernel that a method chose | `gram`, `radial` |
 //! | `closed_form` | the best prototypes for the kernels of inner products, without iteration | |
@@ -33,7 +33,7 @@ mod pairs;
 mod profile;
 mod radial;
 mod repulsion;
-mod sinkhorn;
+pub(crate) mod scaling;
 #[cfg(test)]
 mod tests;
 mod umap_curve;

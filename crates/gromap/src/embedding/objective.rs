@@ -4,18 +4,21 @@
 //!
 //! | loss, normalisation | E |
 //! |---|---|
-//! | KL, measure | −⟨M, log W⟩ + s·log(qᵀWq) |
+//! | KL, measure | −⟨M, log W⟩ + s·log(qᵀWq/s) + s |
 //! | KL, cells | −⟨M, log W⟩ + s·log(ΣW) + qᵀWq / ΣW |
 //! | KL, none | −⟨M, log W⟩ + qᵀWq |
+//! | KL, doubly stochastic | −⟨M, log W⟩ + min over a > 0 of s·log(q̃ᵀWq̃/s) + s − 2·⟨m, log a⟩, q̃ = q∘a |
 //! | binary cross-entropy, none | −⟨M, log W − log(1−W)⟩ − qᵀ log(1−W) q |
+//!
+//! The last one is the measure normalisation with a factor of its own for every prototype. m = M·1 are the margins of M, and
+//! at the best factors those of the kernel are the same (`scaling.rs`), so that its gradient is the measure's with weights q̃.
 //!
 //! Each is a function of three sums over pairs: the attraction ⟨M, a(W)⟩ (`attraction.rs`) and the repulsions qᵀ r(W) q and
 //! Σ r(W) (`repulsion.rs`). Value and gradient are put together here from these sums and their gradients. Nothing of
 //! size n×n is written, and at n = N, where M is as sparse as C_X, nothing of that size is read. A pass costs, for each
 //! pair, a division, some 4d + 6 multiplications and, only where E itself is asked for, a logarithm or two.
 //!
-//! Kernels that are normalised by rows or doubly stochastic, and other pairs of loss and normalisation, go
-//! through [`PrototypeKernel`] and its n×n matrices.
+//! Kernels that are normalised by rows, and other pairs of loss and normalisation, go through [`PrototypeKernel`] and its n×n matrices.
 
 use super::attraction::{self, StoredPairs};
 use super::dense::DensePass;
@@ -23,6 +26,7 @@ use super::kernel::PrototypeKernel;
 use super::pairs::{Coordinates, PairSum};
 use super::radial::{Normalization, Radial};
 use super::repulsion::{Repulsion, RepulsionSums};
+use super::scaling::{OBJECTIVE_TOLERANCE, Scaling};
 use crate::error::Result;
 use crate::loss::Loss;
 use crate::numeric::Matrix;
@@ -48,8 +52,8 @@ pub(crate) struct Objective<'a> {
     mass: Mass<'a>,
     /// q
     weights: &'a [f64],
-    /// s = ΣM.
-    total: f64,
+    /// m = M·1, over the pairs that count.
+    margins: Vec<f64>,
     /// Whether the pair of a prototype with itself counts. Not where a prototype is a single sample, and not under a loss
     /// that is infinite there.
     self_pairs: bool,
@@ -60,15 +64,15 @@ pub(crate) struct Objective<'a> {
 impl<'a> Objective<'a> {
     /// The objective for prototypes of many samples, M of size n×n.
     pub(crate) fn new(kernel: Radial, loss: Loss, mass: &'a Matrix<'_>, weights: &'a [f64]) -> Self {
-        let total = mass.values().iter().sum();
         let n = mass.rows();
-        let symmetric = |k, l| if l < n { 0.5 * (mass[(k, l)] + mass[(l, k)]) } else { 0.0 };
+        let symmetric = |k: usize, l: usize| if l < n { 0.5 * (mass[(k, l)] + mass[(l, k)]) } else { 0.0 };
+        let margins = (0..n).map(|k| (0..n).map(|l| symmetric(k, l)).sum()).collect();
         let mass = match Self::is_of_pair_sums(kernel, loss) {
             true => Mass::Dense(Matrix::from_fn(n, n.next_multiple_of(LANES), symmetric)),
             false => Mass::Matrix(mass.view()),
         };
         let self_pairs = loss != Loss::BinaryCrossEntropy;
-        Self { kernel, loss, mass, weights, total, self_pairs, exaggeration: 1.0 }
+        Self { kernel, loss, mass, weights, margins, self_pairs, exaggeration: 1.0 }
     }
 
     /// The objective of classical embedding: one prototype for every sample of `scale` times a symmetric similarity.
@@ -81,16 +85,21 @@ impl<'a> Objective<'a> {
     ) -> Self {
         let of_row = |k: usize| {
             let (columns, values) = similarity.row(k);
-            weights[k] * columns.iter().zip(values).map(|(&l, &v)| f64::from(v) * weights[l as usize]).sum::<f64>()
+            let others = columns.iter().zip(values).filter(|(l, _)| **l as usize != k);
+            scale * weights[k] * others.map(|(&l, &v)| f64::from(v) * weights[l as usize]).sum::<f64>()
         };
-        let total = scale * (0..similarity.len()).map(of_row).sum::<f64>();
-        let mass = Mass::Samples(StoredPairs { similarity, scale }, Repulsion::Exact);
-        Self { kernel, loss, mass, weights, total, self_pairs: false, exaggeration: 1.0 }
+        let margins = (0..similarity.len()).map(of_row).collect();
+        let mass = Mass::Samples(StoredPairs { similarity, weights, scale }, Repulsion::Exact);
+        Self { kernel, loss, mass, weights, margins, self_pairs: false, exaggeration: 1.0 }
     }
 
     /// The same, but the pair of a prototype with itself does not count.
     pub(crate) fn without_self_pairs(mut self) -> Self {
-        self.self_pairs = false;
+        if self.self_pairs {
+            let (Mass::Matrix(mass) | Mass::Dense(mass)) = &self.mass else { return self };
+            self.margins.iter_mut().enumerate().for_each(|(k, margin)| *margin -= mass[(k, k)]);
+            self.self_pairs = false;
+        }
         self
     }
 
@@ -102,57 +111,106 @@ impl<'a> Objective<'a> {
 
     /// Whether E is one of the table above, a function of a few sums over pairs that needs no n×n kernel.
     pub(crate) fn is_of_pair_sums(kernel: Radial, loss: Loss) -> bool {
-        use Normalization::{Cells, Measure, None};
-        matches!((loss, kernel.normalization), (Loss::Kl, None | Cells | Measure) | (Loss::BinaryCrossEntropy, None))
+        use Normalization::{Cells, DoublyStochastic, Measure, None};
+        matches!(
+            (loss, kernel.normalization),
+            (Loss::Kl, None | Cells | Measure | DoublyStochastic) | (Loss::BinaryCrossEntropy, None)
+        )
     }
 
-    /// E and ∂E/∂Z (n×d).
-    pub(crate) fn value_and_gradient(&self, prototypes: &Matrix<'_>) -> Result<(f64, Matrix<'static>)> {
-        self.evaluate::<true>(prototypes)
+    /// Where the factors of a doubly stochastic kernel begin.
+    pub(crate) fn scaling(&self) -> Scaling {
+        let has_factors = self.kernel.normalization == Normalization::DoublyStochastic;
+        Scaling::new(if has_factors && Self::is_of_pair_sums(self.kernel, self.loss) { self.weights.len() } else { 0 })
     }
 
-    /// ∂E/∂Z (n×d) alone, which takes no logarithms where E is a function of sums over pairs.
-    pub(crate) fn gradient(&self, prototypes: &Matrix<'_>) -> Result<Matrix<'static>> {
-        Ok(self.evaluate::<false>(prototypes)?.1)
+    /// E and ∂E/∂Z (n×d), at the best factors.
+    pub(crate) fn value_and_gradient(
+        &self,
+        prototypes: &Matrix<'_>,
+        scaling: &mut Scaling,
+    ) -> Result<(f64, Matrix<'static>)> {
+        if let (Some(repulsion), false) = (self.repulsion(), scaling.is_empty()) {
+            let sums = |weights: &[f64]| {
+                repulsion.sums::<false>(self.kernel, self.loss, &Coordinates::new(prototypes, weights)).weighted.rows
+            };
+            scaling.settle(self.weights, &self.margins, OBJECTIVE_TOLERANCE, sums);
+        }
+        self.evaluate::<true>(prototypes, scaling)
+    }
+
+    fn repulsion(&self) -> Option<Repulsion> {
+        match &self.mass {
+            Mass::Matrix(_) => None,
+            Mass::Dense(_) => Some(if self.self_pairs { Repulsion::ExactWithSelf } else { Repulsion::Exact }),
+            Mass::Samples(_, repulsion) => Some(*repulsion),
+        }
+    }
+
+    /// ∂E/∂Z (n×d) alone, which takes no logarithms where E is a function of sums over pairs. Factors are not settled but
+    /// follow the prototypes, one step of theirs for each of Adam's: the pass that gives the gradient gives that step too.
+    pub(crate) fn gradient(&self, prototypes: &Matrix<'_>, scaling: &mut Scaling) -> Result<Matrix<'static>> {
+        Ok(self.evaluate::<false>(prototypes, scaling)?.1)
     }
 
     /// E, which is only right if its `VALUE` is asked for, and ∂E/∂Z.
-    fn evaluate<const VALUE: bool>(&self, prototypes: &Matrix<'_>) -> Result<(f64, Matrix<'static>)> {
+    fn evaluate<const VALUE: bool>(
+        &self,
+        prototypes: &Matrix<'_>,
+        scaling: &mut Scaling,
+    ) -> Result<(f64, Matrix<'static>)> {
         let &Self { kernel, loss, self_pairs, .. } = self;
-        let coordinates = || Coordinates::new(prototypes, self.weights);
+        let weights = scaling.times(self.weights);
         let (attraction, repulsion) = match &self.mass {
             Mass::Matrix(mass) => return self.by_kernel_matrix(prototypes, mass),
-            Mass::Dense(mass) => DensePass::<VALUE> { kernel, loss, mass, self_pairs }.sums(&coordinates()),
+            Mass::Dense(mass) => {
+                DensePass::<VALUE> { kernel, loss, mass, self_pairs }.sums(&Coordinates::new(prototypes, &weights))
+            }
             Mass::Samples(pairs, repulsion) => {
-                let coordinates = coordinates();
+                let coordinates = Coordinates::new(prototypes, &weights);
                 let attraction = attraction::of_stored_pairs::<VALUE>(*pairs, kernel.profile, loss, &coordinates);
                 (attraction, repulsion.sums::<VALUE>(kernel, loss, &coordinates))
             }
         };
-        Ok(self.put_together(&attraction, &repulsion, prototypes.columns()))
+        let (mut value, gradient) = self.put_together(&attraction, &repulsion, &weights, prototypes.columns());
+        value -= 2.0 * scaling.logs(&self.margins);
+        if !VALUE {
+            scaling.step(&self.margins, &repulsion.weighted.rows);
+        }
+        Ok((value, gradient))
     }
 
-    /// E and ∂E/∂Z from the sums and their gradients.
-    fn put_together(&self, attraction: &PairSum, repulsion: &RepulsionSums, dims: usize) -> (f64, Matrix<'static>) {
-        let (s, weighted) = (self.total, repulsion.weighted.value);
-        let attracted = self.exaggeration * attraction.value;
+    /// E, but for the term of the factors, and ∂E/∂Z from the sums and their gradients.
+    fn put_together(
+        &self,
+        attraction: &PairSum,
+        repulsion: &RepulsionSums,
+        weights: &[f64],
+        dims: usize,
+    ) -> (f64, Matrix<'static>) {
+        use Normalization::{Cells, DoublyStochastic, Measure};
+        let (s, weighted) = (self.margins.iter().sum::<f64>(), repulsion.weighted.value());
+        let attracted = self.exaggeration * attraction.value();
         // E, and its derivatives with respect to the sums qᵀ r(W) q and Σ r(W).
         let (value, by_weighted, by_cells) = match (self.kernel.normalization, &repulsion.cells) {
-            (Normalization::Measure, _) => (s * weighted.ln() - attracted, s / weighted, 0.0),
-            (Normalization::Cells, Some(PairSum { value: cells, .. })) => {
+            // A prototype that is alone has no pairs, and no repulsion.
+            (Measure | DoublyStochastic, _) if s == 0.0 => (-attracted, 0.0, 0.0),
+            (Measure | DoublyStochastic, _) => (s * ((weighted / s).ln() + 1.0) - attracted, s / weighted, 0.0),
+            (Cells, Some(cells)) => {
+                let cells = cells.value();
                 let value = s * cells.ln() + weighted / cells - attracted;
                 (value, 1.0 / cells, s / cells - weighted / (cells * cells))
             }
             _ => (weighted - attracted, 1.0, 0.0),
         };
-        let mut gradient = Matrix::zeros(self.weights.len(), dims);
+        let mut gradient = Matrix::zeros(weights.len(), dims);
         for (k, out) in gradient.values_mut().chunks_exact_mut(dims).enumerate() {
             let here = k * dims..(k + 1) * dims;
             let (attracted, repelled) =
                 (&attraction.gradient[here.clone()], &repulsion.weighted.gradient[here.clone()]);
             let of_cells = repulsion.cells.as_ref().map(|cells| &cells.gradient[here]);
             for (c, out) in out.iter_mut().enumerate() {
-                let repelled = by_weighted * self.weights[k] * repelled[c] + of_cells.map_or(0.0, |g| by_cells * g[c]);
+                let repelled = by_weighted * weights[k] * repelled[c] + of_cells.map_or(0.0, |g| by_cells * g[c]);
                 *out = 4.0 * (repelled - self.exaggeration * attracted[c]);
             }
         }

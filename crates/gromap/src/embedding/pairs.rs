@@ -9,7 +9,7 @@
 
 use rayon::prelude::*;
 
-use super::profile::{Curve, Gaussian, Profile, RawKernel, Student, Umap};
+use super::profile::{Curve, Gaussian, HeavyTailed, Profile, RawKernel, Student, Umap};
 use crate::loss::Loss;
 use crate::numeric::Matrix;
 use crate::numeric::vector::{LANES, wide_dot};
@@ -23,10 +23,17 @@ const LEAST_PARALLEL: usize = 256;
 
 /// The sum Σ_kl m_kl·f(d²_kl) over all pairs, for symmetric coefficients m.
 pub(super) struct PairSum {
-    pub(super) value: f64,
+    /// What the pairs of every prototype add to it.
+    pub(super) rows: Vec<f64>,
     /// Σ_l m_kl·f′(d²_kl)·(z_k − z_l) for every prototype k, d numbers each: a quarter of the gradient. One factor 2 is
     /// missing because each pair is counted from both its ends, another because ∂d²/∂z_k = 2·(z_k − z_l).
     pub(super) gradient: Vec<f64>,
+}
+
+impl PairSum {
+    pub(super) fn value(&self) -> f64 {
+        self.rows.iter().sum()
+    }
 }
 
 /// The prototypes axis by axis, as vector instructions want them: each axis, and the weights, are contiguous and end in
@@ -170,6 +177,7 @@ fn fill_for(profile: Profile, loss: Loss, squares: &[f64], store: impl Store) {
     match profile {
         Profile::Gaussian => fill_by(Gaussian, loss, squares, store),
         Profile::Student => fill_by(Student, loss, squares, store),
+        Profile::HeavyTailed => fill_by(HeavyTailed, loss, squares, store),
         Profile::Umap { a, b } => fill_by(Umap { a, b }, loss, squares, store),
     }
 }
@@ -198,20 +206,19 @@ pub(super) trait RowPass<const SUMS: usize>: Sync {
     /// Space that rows after one another share.
     type Scratch: Default;
 
-    /// Adds the row of prototype k to `sums`, and writes the gradient of each sum at k, d numbers that are zero before.
+    /// What the row of prototype k adds to each sum; writes the gradient of each at k, d numbers that are zero before.
     fn row<V: pulp::Simd>(
         &self,
         at: At<'_, V>,
         scratch: &mut Self::Scratch,
-        sums: &mut [f64; SUMS],
         gradients: [&mut [f64]; SUMS],
-    );
+    ) -> [f64; SUMS];
 }
 
 /// Runs a pass over all rows.
 pub(super) fn run<const SUMS: usize, P: RowPass<SUMS>>(pass: &P, coordinates: &Coordinates) -> [PairSum; SUMS] {
     let (n, d) = (coordinates.prototypes, coordinates.dims);
-    let blocks: Vec<([f64; SUMS], Vec<f64>)> = (0..n.div_ceil(ROWS))
+    let blocks: Vec<(Vec<[f64; SUMS]>, Vec<f64>)> = (0..n.div_ceil(ROWS))
         .into_par_iter()
         .with_min_len(if n < LEAST_PARALLEL { usize::MAX } else { 1 })
         .map_init(P::Scratch::default, |scratch, block| {
@@ -219,20 +226,20 @@ pub(super) fn run<const SUMS: usize, P: RowPass<SUMS>>(pass: &P, coordinates: &C
             let rows = block * ROWS..n.min((block + 1) * ROWS);
             // The gradients of all rows for the first sum, then for the next.
             let size = rows.len() * d;
-            let (mut sums, mut gradients) = ([0.0; SUMS], vec![0.0; SUMS * size]);
-            for (row, k) in rows.enumerate() {
+            let mut gradients = vec![0.0; SUMS * size];
+            let of_row = |(row, k): (usize, usize)| {
                 let mut parts = gradients.chunks_exact_mut(size);
                 let gradients = std::array::from_fn(|_| &mut parts.next().unwrap_or_default()[row * d..][..d]);
-                pulp::Arch::new().dispatch(OneRow { pass, k, coordinates, scratch, sums: &mut sums, gradients });
-            }
-            (sums, gradients)
+                pulp::Arch::new().dispatch(OneRow { pass, k, coordinates, scratch, gradients })
+            };
+            (rows.enumerate().map(of_row).collect(), gradients)
         })
         .collect();
     std::array::from_fn(|sum| {
-        let mut total = PairSum { value: 0.0, gradient: Vec::with_capacity(n * d) };
-        for (sums, gradients) in &blocks {
+        let mut total = PairSum { rows: Vec::with_capacity(n), gradient: Vec::with_capacity(n * d) };
+        for (rows, gradients) in &blocks {
             let size = gradients.len() / SUMS;
-            total.value += sums[sum];
+            total.rows.extend(rows.iter().map(|row| row[sum]));
             total.gradient.extend_from_slice(&gradients[sum * size..][..size]);
         }
         total
@@ -245,16 +252,15 @@ struct OneRow<'p, const SUMS: usize, P: RowPass<SUMS>> {
     k: usize,
     coordinates: &'p Coordinates,
     scratch: &'p mut P::Scratch,
-    sums: &'p mut [f64; SUMS],
     gradients: [&'p mut [f64]; SUMS],
 }
 
 impl<const SUMS: usize, P: RowPass<SUMS>> pulp::WithSimd for OneRow<'_, SUMS, P> {
-    type Output = ();
+    type Output = [f64; SUMS];
 
     #[inline(always)]
-    fn with_simd<V: pulp::Simd>(self, simd: V) {
+    fn with_simd<V: pulp::Simd>(self, simd: V) -> [f64; SUMS] {
         let at = At { simd, k: self.k, coordinates: self.coordinates };
-        self.pass.row(at, self.scratch, self.sums, self.gradients);
+        self.pass.row(at, self.scratch, self.gradients)
     }
 }

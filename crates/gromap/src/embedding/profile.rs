@@ -4,7 +4,12 @@
 //! |---|---|---|---|---|
 //! | Gaussian | exp(−d²) | −d² | −1 | exp(d²) − 1 |
 //! | Student | 1/(1 + d²) | −log(1 + d²) | −w | d² |
+//! | heavy-tailed | (1 + 2d²)^{−1/2} | −½·log(1 + 2d²) | −w² | (1 + 2d²)^{1/2} − 1 |
 //! | UMAP | 1/(1 + u), u = a·d^{2b} | −log(1 + u) | −b·u·w/d² | u |
+//!
+//! The heavy-tailed profile is (1 + d²/α)^{−α} of Kobak, Linderman, Steinerberger, Kluger and Berens (2019) at α = 1/2; Student's is the
+//! same at α = 1, and the Gaussian its limit for large α. The slower a profile falls, the farther apart a map puts what is
+//! hardly similar, next to the distances of what is.
 //!
 //! The formulas stand here once. They are evaluated in two ways: with the functions of the standard library, where an
 //! n×n kernel is formed ([`Profile::at`]), and with the functions of `numeric/`, which have no branches, in loops that
@@ -25,6 +30,8 @@ pub enum Profile {
     Gaussian,
     /// 1/(1 + d²)
     Student,
+    /// (1 + 2d²)^{−1/2}
+    HeavyTailed,
     /// 1/(1 + a·d^{2b})
     Umap {
         /// a
@@ -61,6 +68,7 @@ impl Profile {
         match self {
             Self::Gaussian => Gaussian.at::<false>(square),
             Self::Student => Student.at::<false>(square),
+            Self::HeavyTailed => HeavyTailed.at::<false>(square),
             // At zero the derivative is infinite, but what it is multiplied with, z_k − z_l, is zero: any finite number
             // will do.
             Self::Umap { a, b } => Umap { a, b }.at::<false>(square.max(f64::MIN_POSITIVE)),
@@ -97,6 +105,9 @@ pub(super) struct Gaussian;
 pub(super) struct Student;
 
 #[derive(Clone, Copy)]
+pub(super) struct HeavyTailed;
+
+#[derive(Clone, Copy)]
 pub(super) struct Umap {
     pub(super) a: f64,
     pub(super) b: f64,
@@ -116,6 +127,15 @@ impl Curve for Student {
     fn at<const FAST: bool>(self, square: f64) -> RawKernel {
         let w = 1.0 / (1.0 + square);
         RawKernel { w, log: -ln_1p::<FAST>(square), log_derivative: -w, odds: square }
+    }
+}
+
+impl Curve for HeavyTailed {
+    #[inline(always)]
+    fn at<const FAST: bool>(self, square: f64) -> RawKernel {
+        let root = (1.0 + 2.0 * square).sqrt();
+        let w = 1.0 / root;
+        RawKernel { w, log: -0.5 * ln_1p::<FAST>(2.0 * square), log_derivative: -w * w, odds: root - 1.0 }
     }
 }
 

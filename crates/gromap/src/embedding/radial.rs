@@ -9,15 +9,16 @@
 //! | measure | W / qᵀWq | A_kl − (ΣA)·q_k·C_kl·q_l |
 //! | rows | W_kl / Σ_m W_km q_m | A_kl − (Σ_m A_km)·C_kl·q_l |
 //! | doubly stochastic | e^{α_k}·W_kl·e^{α_l} with C·q = 1 | A_kl − t_k·C_kl·q_l, (I + D_q C)·t = (A + Aᵀ)·1 |
+//! | doubly stochastic, cells | the same with C·1 = 1 | the same with ones for q |
 //!
-//! The last line follows from differentiating C·q = 1. For the KL loss and a similarity whose plan
+//! The line before the last follows from differentiating C·q = 1. For the KL loss and a similarity whose plan
 //! has M·1 = q the right-hand side is zero: then t = 0 and only A is left, as the envelope theorem says.
 
 use rayon::prelude::*;
 
 use super::kernel::{PrototypeKernel, check_prototypes, check_square};
 use super::profile::{LEAST_LOGARITHM, Profile};
-use super::sinkhorn;
+use super::scaling;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 
@@ -32,8 +33,10 @@ pub enum Normalization {
     Measure,
     /// Σ_l W_kl q_l, each row by itself (SNE).
     Rows,
-    /// Scaled on both sides so that C·q = 1 (SNEkhorn).
+    /// Scaled on both sides so that C·q = 1: SNEkhorn and tSNEkhorn against the weights of the prototypes.
     DoublyStochastic,
+    /// Scaled on both sides so that C·1 = 1: the same as published, where prototypes have no weights.
+    DoublyStochasticCells,
 }
 
 impl Normalization {
@@ -71,15 +74,22 @@ impl PrototypeKernel for Radial {
                 *value = self.profile.at(squared_distance(prototypes, k, l)).log;
             }
         });
-        if self.normalization == Normalization::DoublyStochastic {
-            sinkhorn::scale(&mut kernel, weights)?;
-        }
         let row_sum = |row: &[f64]| row.iter().sum::<f64>();
         let weighted_sum = |row: &[f64]| row.iter().zip(weights).map(|(c, q)| c * q).sum::<f64>();
         kernel.values_mut().par_iter_mut().for_each(|value| *value = value.max(LEAST_LOGARITHM).exp());
         let rows = || kernel.values().chunks_exact(n);
         let divisors: Vec<f64> = match self.normalization {
-            Normalization::None | Normalization::DoublyStochastic => return Ok(kernel),
+            Normalization::None => return Ok(kernel),
+            Normalization::DoublyStochastic => {
+                check_weights(weights)?;
+                scaling::scale(&mut kernel, weights, weights);
+                return Ok(kernel);
+            }
+            Normalization::DoublyStochasticCells => {
+                let ones = vec![1.0; n];
+                scaling::scale(&mut kernel, &ones, &ones);
+                return Ok(kernel);
+            }
             Normalization::Cells => vec![rows().map(row_sum).sum(); n],
             Normalization::Measure => vec![rows().zip(weights).map(|(row, q)| q * weighted_sum(row)).sum(); n],
             Normalization::Rows => rows().map(weighted_sum).collect(),
@@ -121,6 +131,25 @@ impl PrototypeKernel for Radial {
 }
 
 impl Radial {
+    /// C_Z as the objective means it: with the total of M under the measure normalisation, and with all margins of M under the
+    /// doubly stochastic one. Where M comes from rows of sum one that is what [`eval`](PrototypeKernel::eval) gives.
+    pub(crate) fn matched(&self, prototypes: &Matrix<'_>, weights: &[f64], margins: &[f64]) -> Result<Matrix<'static>> {
+        let total: f64 = margins.iter().sum();
+        match self.normalization {
+            Normalization::DoublyStochastic if total > 0.0 => {
+                let mut kernel = Self { normalization: Normalization::None, ..*self }.eval(prototypes, weights)?;
+                scaling::scale(&mut kernel, weights, margins);
+                Ok(kernel)
+            }
+            Normalization::Measure => {
+                let mut kernel = self.eval(prototypes, weights)?;
+                kernel.values_mut().iter_mut().for_each(|entry| *entry *= total);
+                Ok(kernel)
+            }
+            _ => self.eval(prototypes, weights),
+        }
+    }
+
     /// ∂E/∂(log W), by the table above.
     fn log_gradient(&self, weights: &[f64], kernel: &Matrix<'_>, gradient: &Matrix<'_>) -> Matrix<'static> {
         let n = kernel.rows();
@@ -132,19 +161,33 @@ impl Radial {
             Normalization::Cells => vec![total; n],
             Normalization::Measure => weights.iter().map(|q| total * q).collect(),
             Normalization::Rows => rows,
-            Normalization::DoublyStochastic => {
+            Normalization::DoublyStochastic | Normalization::DoublyStochasticCells => {
                 let columns = (0..n).map(|l| (0..n).map(|k| by_log[(k, l)]).sum::<f64>());
                 let both: Vec<f64> = rows.iter().zip(columns).map(|(row, column)| row + column).collect();
-                sinkhorn::pull_back(kernel, weights, &both)
+                let ones = vec![1.0; n];
+                let is_weighted = self.normalization == Normalization::DoublyStochastic;
+                scaling::pull_back(kernel, if is_weighted { weights } else { &ones }, &both)
             }
         };
-        let by_cells = self.normalization == Normalization::Cells;
+        let by_cells = matches!(self.normalization, Normalization::Cells | Normalization::DoublyStochasticCells);
         for (k, share) in shares.iter().enumerate() {
             let entries = by_log.row_mut(k).iter_mut().zip(kernel.row(k)).zip(weights);
             entries.for_each(|((entry, c), q)| *entry -= share * c * if by_cells { 1.0 } else { *q });
         }
         by_log
     }
+}
+
+/// Refuses weights that no kernel can be balanced against.
+fn check_weights(weights: &[f64]) -> Result<()> {
+    if let Some(index) = weights.iter().position(|q| !q.is_finite() || *q < 0.0) {
+        let allowed = format!("finite and not negative (prototype {index})");
+        return Err(Error::parameter("prototype weight", weights[index], allowed));
+    }
+    if weights.iter().all(|&q| q == 0.0) {
+        return Err(Error::parameter("sum of the prototype weights", 0.0, "positive"));
+    }
+    Ok(())
 }
 
 #[inline]

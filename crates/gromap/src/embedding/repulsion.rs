@@ -19,8 +19,10 @@ use crate::numeric::logarithm::ln;
 /// How the repulsion between samples is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Repulsion {
-    /// Over all pairs.
+    /// Over all pairs of different prototypes.
     Exact,
+    /// Over all pairs, those of a prototype with itself among them.
+    ExactWithSelf,
 }
 
 /// What any way to compute the repulsion returns.
@@ -33,19 +35,16 @@ pub(super) struct RepulsionSums {
 }
 
 impl Repulsion {
-    /// The repulsion of every prototype from all others, but not from itself.
+    /// The repulsion of every prototype from all others.
     pub(super) fn sums<const VALUE: bool>(
         self,
         kernel: Radial,
         loss: Loss,
         coordinates: &Coordinates,
     ) -> RepulsionSums {
-        match self {
-            Self::Exact => {
-                let [weighted, cells] = run(&ExactPass::<VALUE> { kernel, loss }, coordinates);
-                RepulsionSums::new(weighted, cells, kernel)
-            }
-        }
+        let self_pairs = self == Self::ExactWithSelf;
+        let [weighted, cells] = run(&ExactPass::<VALUE> { kernel, loss, self_pairs }, coordinates);
+        RepulsionSums::new(weighted, cells, kernel)
     }
 }
 
@@ -86,30 +85,32 @@ impl<const VALUE: bool> Store for Repelling<'_, VALUE> {
     }
 }
 
-/// Adds the row of prototype k to the sums qᵀ r(W) q and Σ r(W), and writes their gradients at k.
+/// What the row of prototype k adds to the sums qᵀ r(W) q and Σ r(W); writes their gradients at k.
 #[inline(always)]
-pub(super) fn add_row<V: pulp::Simd>(
+pub(super) fn of_row<V: pulp::Simd>(
     at: At<'_, V>,
     normalization: Normalization,
     row: &mut Row,
-    [weighted, cells]: [&mut f64; 2],
     [of_weighted, of_cells]: [&mut [f64]; 2],
-) {
+) -> [f64; 2] {
     let At { simd, k, coordinates } = at;
+    let mut cells = 0.0;
     if normalization == Normalization::Cells {
-        *cells += row.sum(simd, coordinates.ones());
+        cells = row.sum(simd, coordinates.ones());
         row.gradient(at, of_cells);
     }
     let q = coordinates.weights();
-    *weighted += q[k] * row.sum(simd, q);
+    let weighted = q[k] * row.sum(simd, q);
     row.weigh(q);
     row.gradient(at, of_weighted);
+    [weighted, cells]
 }
 
 /// All pairs, row by row.
 struct ExactPass<const VALUE: bool> {
     kernel: Radial,
     loss: Loss,
+    self_pairs: bool,
 }
 
 /// The pairs of one prototype.
@@ -127,13 +128,14 @@ impl<const VALUE: bool> RowPass<2> for ExactPass<VALUE> {
         &self,
         at: At<'_, V>,
         Scratch { squares, row }: &mut Scratch,
-        [weighted, cells]: &mut [f64; 2],
         gradients: [&mut [f64]; 2],
-    ) {
-        let &Self { kernel, loss } = self;
+    ) -> [f64; 2] {
+        let &Self { kernel, loss, self_pairs } = self;
         let squares = at.coordinates.squared_distances(at.k, squares);
         fill(kernel.profile, loss, squares, Repelling::<VALUE>::in_row(row, squares.len()));
-        row.remove(at.k);
-        add_row(at, kernel.normalization, row, [weighted, cells], gradients);
+        if !self_pairs {
+            row.remove(at.k);
+        }
+        of_row(at, kernel.normalization, row, gradients)
     }
 }

@@ -21,13 +21,15 @@ fn weights(n: usize, unused: Option<usize>) -> Vec<f64> {
     q.iter().map(|v| v / total).collect()
 }
 
-const PROFILES: [Profile; 3] = [Profile::Gaussian, Profile::Student, Profile::Umap { a: 1.577, b: 0.895 }];
-const NORMALIZATIONS: [Normalization; 5] = [
+const PROFILES: [Profile; 4] =
+    [Profile::Gaussian, Profile::Student, Profile::HeavyTailed, Profile::Umap { a: 1.577, b: 0.895 }];
+const NORMALIZATIONS: [Normalization; 6] = [
     Normalization::None,
     Normalization::Cells,
     Normalization::Measure,
     Normalization::Rows,
     Normalization::DoublyStochastic,
+    Normalization::DoublyStochasticCells,
 ];
 
 /// Σ u·C + v·C², with arbitrary (asymmetric) u and v: its gradient has no structure to hide behind.
@@ -88,6 +90,8 @@ fn normalisations_keep_their_promise() {
         assert!(((0..12).map(|k| q[k] * weighted(&measure, k)).sum::<f64>() - 1.0).abs() < 1e-12);
         let rows = eval(Normalization::Rows);
         let doubly = eval(Normalization::DoublyStochastic);
+        let plain = eval(Normalization::DoublyStochasticCells);
+        assert!((0..12).all(|k| (plain.row(k).iter().sum::<f64>() - 1.0).abs() < 1e-11));
         for k in 0..12 {
             assert!((weighted(&rows, k) - 1.0).abs() < 1e-12);
             assert!((weighted(&doubly, k) - 1.0).abs() < 1e-11, "{profile:?} {}", weighted(&doubly, k));

@@ -26,8 +26,6 @@ const PIECE: usize = 64;
 /// Places of the samples, as the kernel takes them.
 pub(crate) struct Places {
     pub(crate) prototypes: Matrix<'static>,
-    /// What a frame left out; empty for other kernels.
-    pub(crate) left_out: Vec<f64>,
     /// The eigenvalues of C_X behind the coordinates; empty for neighbour embedding.
     pub(crate) eigenvalues: Vec<f64>,
     /// E, but for the part that no places change.
@@ -48,17 +46,17 @@ pub(crate) fn embed(
             let prototypes = closed_form::scaled(&found.values, &vectors, weights, dims);
             // ‖C − ZZᵀ‖² = ‖C‖² − Σ λ² in the metric of the weights.
             let value = -found.values.iter().map(|value| value.max(0.0).powi(2)).sum::<f64>();
-            Ok(Places { prototypes, left_out: Vec::new(), eigenvalues: found.values, value })
+            Ok(Places { prototypes, eigenvalues: found.values, value })
         }
         MapKernel::Orthonormal => {
             let found = leading_of_similarity(similarity, Some(weights), (dims + 1).min(weights.len()))?;
-            let (prototypes, left_out) = closed_form::unit_frame(&found.vectors.transposed(), weights, dims);
+            let prototypes = closed_form::unit_frame(&found.vectors.transposed(), weights, dims);
             let value = found.values.iter().skip(1).map(|value| 1.0 - 2.0 * value).sum();
-            Ok(Places { prototypes, left_out, eigenvalues: found.values, value })
+            Ok(Places { prototypes, eigenvalues: found.values, value })
         }
         MapKernel::Radial(radial) => {
             let (value, prototypes) = neighbor_embedding(similarity, weights, (radial, loss), (dims, scale))?;
-            Ok(Places { prototypes, left_out: Vec::new(), eigenvalues: Vec::new(), value })
+            Ok(Places { prototypes, eigenvalues: Vec::new(), value })
         }
     }
 }
@@ -71,8 +69,7 @@ fn neighbor_embedding(
 ) -> Result<(f64, Matrix<'static>)> {
     let size = weights.len();
     let found = leading_of_similarity(similarity, Some(weights), (dims + 1).min(size))?;
-    let (frame, left_out) = closed_form::unit_frame(&found.vectors.transposed(), weights, dims);
-    let start = closed_form::places(&frame, &left_out);
+    let start = closed_form::places(&closed_form::unit_frame(&found.vectors.transposed(), weights, dims));
     let length = start.values().iter().map(|v| v * v).sum::<f64>() / start.values().len() as f64;
     let factor = START_SPREAD / length.sqrt().max(f64::MIN_POSITIVE);
     let start = Matrix::from_fn(size, dims, |i, c| factor * start[(i, c)]);
@@ -88,7 +85,10 @@ fn neighbor_embedding(
     };
     let (exaggeration, first) = EXAGGERATED;
     let (_, start) = first.descend(&objective.with_early_exaggeration(exaggeration), start)?;
-    PLAIN.descend(&objective, start)
+    let (value, places) = PLAIN.descend(&objective, start)?;
+    // What does not count is not wrong: pairs of a sample with itself are compared with what they are.
+    let own = |(i, h): (usize, &f64)| loss.at_best_target(scale * h * h * similarity.diagonal(i), h * h);
+    Ok((value + weights.iter().enumerate().map(own).sum::<f64>(), places))
 }
 
 /// h_i·c·C_ij·h_j, N×N: only for kernels that need all pairs at once.

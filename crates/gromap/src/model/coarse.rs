@@ -99,7 +99,8 @@ mod tests {
         let stopping = Stopping { max_rounds: 20, rel_tolerance: 1e-6, abs_tolerance: 0.0 };
         let settings = Settings { stopping, ..Settings::default() };
         let (features, shares) = (None, (1.0, 0.0));
-        Joint { similarity, kernel, loss: Loss::Kl, dims: 2, settings, features, scale, constant, shares, refreshes: 0 }
+        let (loss, dims, refreshes, coupling) = (Loss::Kl, 2, 0, 1.0);
+        Joint { similarity, kernel, loss, dims, settings, features, scale, constant, shares, refreshes, coupling }
     }
 
     #[test]

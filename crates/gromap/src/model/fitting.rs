@@ -49,7 +49,7 @@ impl GromovDr {
         start: &Start,
         observer: &mut dyn Observer,
     ) -> Result<Found> {
-        let spec = self.common.spec(Some(self.normalization));
+        let spec = self.common.spec(self.normalization);
         let loss = self.common.loss();
         if self.alpha < 1.0 && prepared.fused.is_none() {
             return Err(Error::parameter("alpha", self.alpha, "1 unless there are samples or features"));
@@ -76,6 +76,7 @@ impl GromovDr {
             constant,
             shares: (self.alpha, 1.0 - self.alpha),
             refreshes: 1,
+            coupling: self.coupling,
         };
         self.joint(joint, prepared, prototypes.unwrap_or(1), start, observer)
     }
@@ -113,7 +114,7 @@ impl GromovDr {
         let of = |found: &Descended| (found.iterate.loss, found.stop);
         let Descended { iterate, history, stop } = lowest_of(self.common.n_init, settings.seed, descend, of)?;
         let found = Found {
-            places: self.on_the_map(&iterate.prototypes, &iterate.left_out),
+            places: self.on_the_map(&iterate.prototypes),
             target: None,
             kept: (0..prototypes as u32).collect(),
             step: Some(joint.row_step(&iterate)),
@@ -151,7 +152,7 @@ impl GromovDr {
             classical::embed(prepared.similarity(), weights, (spec.kernel, self.common.loss()), (self.dims, scale))?;
         let loss = constant.unwrap_or(0.0) + found.value;
         Ok(Found {
-            places: self.on_the_map(&found.prototypes, &found.left_out),
+            places: self.on_the_map(&found.prototypes),
             target: None,
             kept: (0..weights.len() as u32).collect(),
             plan: Plan::from_labels((0..weights.len() as u32).collect(), weights.len(), weights.clone())?,
@@ -165,10 +166,10 @@ impl GromovDr {
     }
 
     /// Coordinates as they are shown: those of a frame without its degrees, and in the unit of the method.
-    fn on_the_map(&self, prototypes: &Matrix<'static>, left_out: &[f64]) -> Matrix<'static> {
-        let Spec { kernel, unit, .. } = self.common.spec(Some(self.normalization));
+    fn on_the_map(&self, prototypes: &Matrix<'static>) -> Matrix<'static> {
+        let Spec { kernel, unit, .. } = self.common.spec(self.normalization);
         if kernel == MapKernel::Orthonormal {
-            return closed_form::places(prototypes, left_out);
+            return closed_form::places(prototypes);
         }
         Matrix::from_fn(prototypes.rows(), prototypes.columns(), |k, c| unit * prototypes[(k, c)])
     }

@@ -11,7 +11,18 @@
 //! it, the round is undone and the descent ends.
 //!
 //! c scales the similarity to what C_Z is compared with: hᵀ(c·C_X)h = 1 for kernels normalised against the
-//! measure, ΣC_X = 1 for the paper's cells.
+//! measure, ΣC_X = 1 over cells, and rows that sum to 1 on average for a kernel whose rows do.
+//!
+//! Of the structural term only a share, the coupling λ, is compared with the map; the rest with the target that suits the plan
+//! best, as in a barycenter:
+//!
+//! ```text
+//! λ·E(T, C_Z) + (1 − λ)·min over C̄ of E(T, C̄)
+//! ```
+//!
+//! In two dimensions C_Z cannot be all that the groups are to each other. At λ = 1, the paper's, samples go where the map can
+//! show them best, which costs purity and, for kernels of inner products, whole prototypes; at λ = 0 groups are clusters, placed
+//! afterwards. The prototypes minimise the same function of (M, q) at every λ.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -29,7 +40,7 @@ use crate::observe::{Observer, Round, StopReason, Stopping, drive};
 use crate::plan::Plan;
 use crate::similarity::Similarity;
 use crate::solve::{Settings, Solver};
-use crate::transport::{FeatureCost, PlanSummary, TransportProblem, TransportState};
+use crate::transport::{FeatureCost, FreePart, PlanSummary, TransportProblem, TransportState};
 use crate::weights::SampleWeights;
 
 /// Prototypes without places yet are optimised first in more dimensions than the map has, where they can pass each other,
@@ -67,6 +78,8 @@ pub(crate) struct Joint<'a> {
     pub(crate) shares: (f64, f64),
     /// How often prototypes are placed from scratch when a descent stalls.
     pub(crate) refreshes: usize,
+    /// How much of the structural term is compared with the map; the rest with the target that suits the plan best.
+    pub(crate) coupling: f64,
 }
 
 /// How prototypes are sought.
@@ -88,8 +101,6 @@ pub(crate) struct Iterate {
     pub(crate) plan: Plan,
     /// Z, as the kernel takes it.
     pub(crate) prototypes: Matrix<'static>,
-    /// What a frame left out; empty for other kernels.
-    pub(crate) left_out: Vec<f64>,
     /// C_Z.
     pub(crate) target: Matrix<'static>,
     pub(crate) summary: PlanSummary,
@@ -114,15 +125,21 @@ impl<'a> Joint<'a> {
         weights: &SampleWeights,
     ) -> Result<(f64, Option<f64>)> {
         let constant = similarity.constant(loss, weights);
-        let MapKernel::Radial(Radial { normalization, .. }) = kernel else { return Ok((1.0, constant)) };
+        let normalization = match kernel {
+            MapKernel::Gram => return Ok((1.0, constant)),
+            // A frame is a kernel of eigenvalues 1 in the metric of the weights; I + W̃ has 2/N there and less, and its mean.
+            MapKernel::Orthonormal => Normalization::Measure,
+            MapKernel::Radial(Radial { normalization, .. }) => normalization,
+        };
         let of_measure = total_mass(similarity, weights.clone())?;
         let scale = match normalization {
             Normalization::None => return Ok((1.0, constant)),
             Normalization::Measure | Normalization::Rows | Normalization::DoublyStochastic => 1.0 / of_measure,
-            Normalization::Cells => {
+            Normalization::Cells | Normalization::DoublyStochasticCells => {
                 let samples = weights.len();
-                let uniform = SampleWeights::uniform(samples)?;
-                1.0 / (total_mass(similarity, uniform)? * (samples as f64).powi(2))
+                let mean = total_mass(similarity, SampleWeights::uniform(samples)?)?;
+                let cells = (samples as f64).powi(if normalization == Normalization::Cells { 2 } else { 1 });
+                1.0 / (mean * cells)
             }
         };
         let constant = match loss {
@@ -141,7 +158,6 @@ impl<'a> Joint<'a> {
         let mut iterate = Iterate {
             plan,
             prototypes: Matrix::zeros(n, self.dims),
-            left_out: Vec::new(),
             target: Matrix::zeros(n, n),
             summary,
             features: None,
@@ -154,14 +170,24 @@ impl<'a> Joint<'a> {
 
     /// What new samples need of a place.
     pub(crate) fn row_step(&self, iterate: &Iterate) -> RowStep {
-        let problem = self.problem(&iterate.target, None, self.shares.0);
+        let (structure, summary) = (self.shares.0, &iterate.summary);
+        let target = &iterate.target;
+        let on_the_map =
+            TransportProblem::scaled(self.similarity, self.scale, target, self.loss, self.coupling * structure, 0.0);
+        // Two prototypes without similarity between them in the training samples may have some in a new one.
+        let entries = self.best_target(summary, 0.0);
+        let positive = entries.values().iter().copied().filter(|value| *value > 0.0);
+        let least = positive.fold(f64::INFINITY, f64::min);
+        let free =
+            self.best_target(summary, if self.loss == Loss::Square || least.is_infinite() { 0.0 } else { least });
+        let problem = on_the_map.plus(&self.free_problem(&free, (1.0 - self.coupling) * structure, 0.0));
         let features = iterate.features.clone().map(|features| (features, self.shares.1));
-        RowStep { features, ..RowStep::of(&problem, &iterate.summary.weights) }
+        RowStep { features, ..RowStep::of(&problem, &summary.weights) }
     }
 
     /// The structural loss, weighted by 1, and the cost of the features, weighted by 1.
     pub(crate) fn terms(&self, iterate: &Iterate) -> (f64, f64) {
-        let problem = self.problem(&iterate.target, None, 1.0);
+        let problem = self.problem(&iterate.target, &iterate.summary, None, 1.0);
         let structure = problem.value(&iterate.summary, 0.0);
         let features = self.features.zip(iterate.features.as_ref()).map_or(0.0, |(samples, features)| {
             let problem = problem.with_features(Some(FeatureCost::new(samples, features.view(), 1.0)));
@@ -173,7 +199,8 @@ impl<'a> Joint<'a> {
     /// Descends from a place.
     pub(crate) fn descend(&self, start: Iterate, observer: &mut dyn Observer) -> Result<Descended> {
         let mut here = start;
-        let mut state = TransportState::of(&self.problem(&here.target, None, self.shares.0), here.plan.clone());
+        let mut state =
+            TransportState::of(&self.problem(&here.target, &here.summary, None, self.shares.0), here.plan.clone());
         let mut failure = None;
         let (mut seed, mut refreshes) = (self.settings.seed, self.refreshes);
         let (history, stop) = drive(&self.settings.stopping, observer, here.loss, || {
@@ -229,7 +256,7 @@ impl<'a> Joint<'a> {
         let mut moved = false;
         for _ in 0..turns {
             let target = self.target(&iterate.prototypes, &state.summary)?;
-            let problem = self.problem(&target, iterate.features.as_ref(), self.shares.0);
+            let problem = self.problem(&target, &state.summary, iterate.features.as_ref(), self.shares.0);
             state.enter(&problem);
             if self.settings.solver == Solver::Vertex {
                 moved |= step.step(&problem, state);
@@ -255,9 +282,7 @@ impl<'a> Joint<'a> {
     fn embed(&self, iterate: &mut Iterate, embedding: Embedding) -> Result<()> {
         match self.kernel {
             MapKernel::Gram => iterate.prototypes = closed_form::gram(&iterate.summary, self.dims)?,
-            MapKernel::Orthonormal => {
-                (iterate.prototypes, iterate.left_out) = closed_form::frame(&iterate.summary, self.dims)?;
-            }
+            MapKernel::Orthonormal => iterate.prototypes = closed_form::frame(&iterate.summary, self.dims)?,
             MapKernel::Radial(radial) => {
                 iterate.prototypes = self.neighbor_embedding(radial, &iterate.summary, embedding)?;
             }
@@ -275,7 +300,8 @@ impl<'a> Joint<'a> {
         let mass = scaled(&summary.mass, self.scale);
         let objective = Objective::new(radial, self.loss, &mass, &summary.weights);
         let (deep, half) = (START_DIMS.max(self.dims), (START_DIMS / 2).max(self.dims));
-        let frame = |dims: usize| Ok(scaled(&closed_form::frame(summary, dims)?.0, START_SPREAD));
+        let frame =
+            |dims: usize| Ok(scaled(&closed_form::coordinates(&closed_form::frame(summary, dims)?), START_SPREAD));
         let (first, then) = if matches!(embedding, Embedding::Rough) { ROUGH } else { (IN_HIGHER_DIMS, ON_THE_MAP) };
         let starts = match embedding {
             Embedding::From(prototypes) => return Ok(CONTINUED.descend(&objective, prototypes)?.1),
@@ -299,8 +325,15 @@ impl<'a> Joint<'a> {
     /// C_Z. Under the binary cross-entropy a prototype is not at distance zero from itself but as close as
     /// its samples are to each other, the best there is; the places of prototypes say nothing of it.
     fn target(&self, prototypes: &Matrix<'_>, summary: &PlanSummary) -> Result<Matrix<'static>> {
-        let q = &summary.weights;
-        let mut target = self.kernel.eval(prototypes, q)?;
+        let (q, n) = (&summary.weights, summary.weights.len());
+        let mut target = match self.kernel {
+            MapKernel::Radial(radial) => {
+                let of_pair = |k: usize, l: usize| summary.mass[(k, l)] + summary.mass[(l, k)];
+                let margin = |k: usize| 0.5 * self.scale * (0..n).map(|l| of_pair(k, l)).sum::<f64>();
+                radial.matched(prototypes, q, &(0..n).map(margin).collect::<Vec<_>>())?
+            }
+            kernel => kernel.eval(prototypes, q)?,
+        };
         if self.loss == Loss::BinaryCrossEntropy {
             for k in 0..q.len() {
                 let pairs = q[k] * q[k];
@@ -311,10 +344,12 @@ impl<'a> Joint<'a> {
         Ok(target)
     }
 
-    /// The problem of the plan; `structure` weighs its structural part.
+    /// The problem of the plan; `structure` weighs its structural part. Vertex descent keeps the target of the free part the best
+    /// there is with every move; the other solvers take the best one of `summary`, which is never better elsewhere.
     fn problem<'p>(
         &'p self,
         target: &Matrix<'_>,
+        summary: &PlanSummary,
         features: Option<&'p Matrix<'static>>,
         structure: f64,
     ) -> TransportProblem<'p> {
@@ -323,15 +358,38 @@ impl<'a> Joint<'a> {
             .features
             .zip(features)
             .map(|(samples, features)| FeatureCost::new(samples, features.view(), self.shares.1));
-        TransportProblem::scaled(self.similarity, self.scale, target, self.loss, structure, constant)
-            .with_features(cost)
+        let (coupled, free) = (self.coupling * structure, (1.0 - self.coupling) * structure);
+        let problem = TransportProblem::scaled(self.similarity, self.scale, target, self.loss, coupled, constant)
+            .with_features(cost);
+        match (free > 0.0, self.settings.solver) {
+            (false, _) => problem,
+            (true, Solver::Vertex) => {
+                problem.with_free_part(FreePart { loss: self.loss, scale: self.scale, share: free }, constant)
+            }
+            (true, _) => problem.plus(&self.free_problem(&self.best_target(summary, 0.0), free, constant)),
+        }
+    }
+
+    /// The structural part of a problem against the best target of a plan.
+    fn free_problem(&self, target: &Matrix<'_>, share: f64, constant: f64) -> TransportProblem<'_> {
+        TransportProblem::scaled(self.similarity, self.scale, target, self.loss, share, constant)
+    }
+
+    /// C̄ = c·M ⊘ qqᵀ, at least `least`.
+    fn best_target(&self, summary: &PlanSummary, least: f64) -> Matrix<'static> {
+        let q = &summary.weights;
+        let most = if self.loss == Loss::BinaryCrossEntropy { 1.0 } else { f64::INFINITY };
+        Matrix::from_fn(q.len(), q.len(), |k, l| match q[k] * q[l] {
+            pairs if pairs > 0.0 => (self.scale * summary.mass[(k, l)] / pairs).max(least).min(most),
+            _ => least,
+        })
     }
 
     /// Brings target, features and loss up to date with plan and prototypes.
     pub(crate) fn evaluate(&self, iterate: &mut Iterate) -> Result<()> {
         iterate.target = self.target(&iterate.prototypes, &iterate.summary)?;
         iterate.features = self.features.map(|samples| samples.means(&iterate.plan));
-        let problem = self.problem(&iterate.target, iterate.features.as_ref(), self.shares.0);
+        let problem = self.problem(&iterate.target, &iterate.summary, iterate.features.as_ref(), self.shares.0);
         iterate.loss = problem.value(&iterate.summary, crate::transport::linear_cost(&problem, &iterate.plan));
         Ok(())
     }

@@ -30,7 +30,7 @@ impl GromovDr {
         let (samples, dims) = (shape.samples as u64, self.dims as u64);
         if let Some(n) = self.prototypes.filter(|&n| n < shape.samples) {
             // Adam runs from several starts at once, in eight dimensions at least, and keeps its steps.
-            let places = match self.common.spec(Some(self.normalization)).kernel {
+            let places = match self.common.spec(self.normalization).kernel {
                 kernel @ MapKernel::Radial(_) => {
                     if !kernel.needs_all_pairs(self.common.loss()) {
                         plan_map_of_groups(shape.samples, n, &mut plan);
@@ -72,7 +72,7 @@ impl GromovDr {
     /// Forces between all pairs of samples, for kernels that are normalised by more than one number and for similarities
     /// whose neighbours are not known.
     fn plan_all_pairs(&self, shape: &Shape, plan: &mut MemoryPlan) {
-        let Spec { recipe, kernel, .. } = self.common.spec(Some(self.normalization));
+        let Spec { recipe, kernel, .. } = self.common.spec(self.normalization);
         let is_given = matches!(shape.form, Form::Pairs { .. });
         let of_pair = match kernel.needs_all_pairs(self.common.loss()) {
             true => 36,

@@ -162,8 +162,11 @@ pub struct GromovDr {
     pub prototypes: Option<usize>,
     /// Dimensions d of the map.
     pub dims: usize,
-    /// What the Student kernel of t-SNE and t-SNEkhorn is divided by.
-    pub normalization: Normalization,
+    /// What the kernel of a neighbour embedding is divided by; `None` is the method's own.
+    pub normalization: Option<Normalization>,
+    /// How much the map has to say about the groups: 1 as in the paper, 0 for groups that are found without a map and then
+    /// placed.
+    pub coupling: f64,
     /// Weight of the structure against the features of the samples.
     pub alpha: f64,
     /// What α weighs.
@@ -187,7 +190,8 @@ impl Default for GromovDr {
             common: Common::new(Stopping { max_rounds: 100, rel_tolerance: 1e-5, abs_tolerance: 0.0 }),
             prototypes: Some(50),
             dims: 2,
-            normalization: Normalization::Measure,
+            normalization: None,
+            coupling: 0.25,
             alpha: 1.0,
             alpha_scale: AlphaScale::default(),
         }
@@ -195,7 +199,7 @@ impl Default for GromovDr {
 }
 
 impl GromovDr {
-    /// The defaults: t-SNEkhorn, 50 prototypes in the plane, perplexity 30.
+    /// The defaults: heavy-tailed t-SNE, 50 prototypes in the plane, perplexity 30.
     pub fn builder() -> Self {
         Self::default()
     }
@@ -214,8 +218,15 @@ impl GromovDr {
     setters! {
         /// Dimensions d of the map.
         dims: usize,
-        /// What the Student kernel of t-SNE and t-SNEkhorn is divided by; the measure unless asked otherwise.
-        normalization: Normalization,
+        /// How much the map has to say about the groups: 1 as in the paper, 0 for groups that are found without a map and
+        /// then placed.
+        coupling: f64,
+    }
+
+    /// What the kernel of a neighbour embedding is divided by; `None` is the method's own.
+    pub fn normalization(mut self, normalization: impl Into<Option<Normalization>>) -> Self {
+        self.normalization = normalization.into();
+        self
     }
 
     /// Weight of the structure against the features of the samples: 1 leaves features out.
@@ -234,9 +245,8 @@ impl GromovDr {
         if !(0.0..=1.0).contains(&self.alpha) {
             return Err(Error::parameter("alpha", self.alpha, "from 0 to 1"));
         }
-        if !matches!(self.normalization, Normalization::Measure | Normalization::Cells) {
-            let (name, allowed) = (self.normalization.to_string(), "measure, cells".into());
-            return Err(Error::Name { what: "normalization", name, allowed });
+        if !(0.0..=1.0).contains(&self.coupling) {
+            return Err(Error::parameter("coupling", self.coupling, "from 0 to 1"));
         }
         self.check_loss()
     }
@@ -245,7 +255,7 @@ impl GromovDr {
     fn check_loss(&self) -> Result<()> {
         let loss = self.common.loss();
         let refused = |what, allowed: &str| Err(Error::Name { what, name: loss.to_string(), allowed: allowed.into() });
-        match (self.common.spec(Some(self.normalization)).kernel, loss) {
+        match (self.common.spec(self.normalization).kernel, loss) {
             (MapKernel::Gram | MapKernel::Orthonormal, Loss::Kl | Loss::BinaryCrossEntropy) => {
                 refused("loss of a Gram method", "square")
             }
@@ -304,7 +314,7 @@ pub enum Target {
 }
 
 impl GromovClustering {
-    /// So many clusters with a free target, on the similarity of t-SNEkhorn.
+    /// So many clusters with a free target, on symmetric entropic affinities.
     pub fn builder(clusters: usize) -> Self {
         // Losses of similarities that sum to N are of the order 1/N: only shares of them mean something.
         let stopping = Stopping { max_rounds: 200, rel_tolerance: 1e-9, abs_tolerance: 0.0 };
@@ -366,7 +376,7 @@ impl Parameters {
     /// What the method is made of.
     pub(crate) fn spec(&self) -> Spec {
         match self {
-            Self::Map(asked) => asked.common.spec(Some(asked.normalization)),
+            Self::Map(asked) => asked.common.spec(asked.normalization),
             Self::Clusters(asked) => asked.common.spec(None),
         }
     }

@@ -63,6 +63,32 @@ pub(crate) struct TransportProblem<'a> {
     /// α·Σ f1·h·h, or 0 where it is not known.
     constant: f64,
     pub(crate) features: Option<FeatureCost<'a>>,
+    /// The part of the objective whose target is free, if there is one.
+    pub(crate) free: Option<FreePart>,
+}
+
+/// A share of the structural term whose target follows the plan: at every plan it is the best there is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FreePart {
+    pub(crate) loss: Loss,
+    /// c of c·C_X.
+    pub(crate) scale: f64,
+    pub(crate) share: f64,
+}
+
+impl FreePart {
+    /// What changes of the loss of C_X itself are multiplied with: ψ(c·m, p) = c·ψ(m, p) − c·m·log c for KL, and the sum of
+    /// all m is the same for every plan.
+    pub(crate) fn factor(self) -> f64 {
+        self.share * if self.loss == Loss::Square { self.scale * self.scale } else { self.scale }
+    }
+
+    fn value(self, summary: &PlanSummary) -> f64 {
+        let q = &summary.weights;
+        let at_best = |k: usize, l: usize| self.loss.at_best_target(self.scale * summary.mass[(k, l)], q[k] * q[l]);
+        let row = |k: usize| (0..q.len()).map(|l| at_best(k, l)).sum::<f64>();
+        self.share * (0..q.len()).map(row).sum::<f64>()
+    }
 }
 
 impl<'a> TransportProblem<'a> {
@@ -100,7 +126,27 @@ impl<'a> TransportProblem<'a> {
             direct_attraction,
             constant: alpha * constant,
             features: None,
+            free: None,
         }
+    }
+
+    /// Adds a part whose target is free, and its share of Σ f1·h·h.
+    pub(crate) fn with_free_part(mut self, free: FreePart, constant: f64) -> Self {
+        self.constant += free.share * constant;
+        self.free = Some(free).filter(|free| free.share > 0.0);
+        self
+    }
+
+    /// The sum of the structural parts of two problems on the same similarity; features are this one's.
+    pub(crate) fn plus(mut self, other: &Self) -> Self {
+        let add = |to: &mut Matrix<'_>, from: &Matrix<'_>| {
+            to.values_mut().iter_mut().zip(from.values()).for_each(|(to, from)| *to += from);
+        };
+        add(&mut self.repulsion, &other.repulsion);
+        add(&mut self.attraction, &other.attraction);
+        add(&mut self.direct_attraction, &other.direct_attraction);
+        self.constant += other.constant;
+        self
     }
 
     /// Adds the linear term of the fused objective.
@@ -117,7 +163,8 @@ impl<'a> TransportProblem<'a> {
     /// E of a plan with this summary and this linear cost.
     pub(crate) fn value(&self, summary: &PlanSummary, linear: f64) -> f64 {
         let q = &summary.weights;
-        self.constant + quadratic_form(q, &self.repulsion, q) - inner(&summary.mass, &self.attraction) + linear
+        let free = self.free.map_or(0.0, |free| free.value(summary));
+        self.constant + quadratic_form(q, &self.repulsion, q) - inner(&summary.mass, &self.attraction) + free + linear
     }
 
     /// The rows of ∂E/∂T, up to a constant in each row, for a block of samples.

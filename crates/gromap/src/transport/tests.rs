@@ -289,6 +289,41 @@ proptest! {
     }
 
     #[test]
+    fn with_a_free_part_no_single_move_pays_either(seed in 0u64..1000, symmetric: bool) {
+        for setting in Setting::all(seed, symmetric, 1.0) {
+            // A scale of 2 for losses that take any similarity from 0 on; masses below zero have no best target.
+            let scale = if setting.loss == Loss::BinaryCrossEntropy { 1.0 } else { 2.0 };
+            let free = FreePart { loss: setting.loss, scale, share: 0.7 };
+            let (similarity, target) = (&*setting.case.operator, &setting.target);
+            let problem =
+                TransportProblem::scaled(similarity, scale, target, setting.loss, 0.3, 0.0).with_free_part(free, 0.0);
+            let mut state = TransportState::of(&problem, setting.plan(false, seed));
+            let mut descent = VertexDescent::new(seed);
+            loop {
+                let before = state.loss;
+                if !descent.step(&problem, &mut state) {
+                    break;
+                }
+                prop_assert!(state.loss < before, "{}", setting.label());
+            }
+            for i in 0..SAMPLES {
+                // Prototypes that the sample does not see are no candidates.
+                let entry = |j: usize| setting.case.matrix[(i, j)].abs() + setting.case.matrix[(j, i)].abs();
+                let seen: Vec<u32> = (0..SAMPLES)
+                    .filter(|&j| j != i && setting.weights[j] > 0.0 && entry(j) > 0.0)
+                    .map(|j| state.plan.labels()[j])
+                    .collect();
+                for k in seen {
+                    let mut moved = state.plan.clone();
+                    moved.assign(i, k);
+                    let value = TransportState::of(&problem, moved).loss;
+                    prop_assert!(value >= state.loss - 1e-12, "{}: {value} {}", setting.label(), state.loss);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn vertex_descent_never_ends_above_the_conditional_gradient_it_starts_from(seed in 0u64..1000) {
         // A Gram matrix and its own best target: the optimum is hard, and so is where the gradient ends.
         for setting in Setting::all(seed, true, 1.0).filter(|s| s.loss == Loss::Square) {

@@ -6,7 +6,6 @@ use super::checksum::crc64;
 use super::tests::{SAMPLES, builder, fit, new_samples, small, soft};
 use super::*;
 use crate::affinity::{Multiplier, Training};
-use crate::embedding::Normalization;
 use crate::method::Method;
 use crate::model::{AlphaScale, GromovDr, Parameters, Scaling};
 use crate::numeric::Matrix;
@@ -128,7 +127,7 @@ fn parts_that_do_not_fit_are_refused() {
         (|model| model.prototypes = Matrix::zeros(5, 3), "dimensions of the map: expected 2, found 3"),
         (|model| model.features = Some(Matrix::zeros(4, 3)), "number of mean samples"),
         (|model| map(model).alpha = 2.0, "alpha is 2"),
-        (|model| map(model).normalization = Normalization::Rows, "normalization"),
+        (|model| map(model).coupling = 1.5, "coupling"),
         (|model| model.placement.step = None, "fits neither"),
         (|model| model.placement.multiplier = Multiplier::Places(Matrix::zeros(SAMPLES, 2)), "fits neither"),
         (|model| model.preparation.features = None, "it has features of the scaling, but no samples"),

@@ -57,7 +57,8 @@ struct CommonForm {
 struct MapForm {
     prototypes: Option<usize>,
     dims: usize,
-    normalization: Normalization,
+    normalization: Option<Normalization>,
+    coupling: Number,
     alpha: Number,
     alpha_scale: AlphaScale,
 }
@@ -75,10 +76,10 @@ impl ParametersForm {
         let common = CommonForm::of(parameters.common());
         // Without `..`: a new parameter does not compile until it is in the file.
         match parameters {
-            Parameters::Map(GromovDr { common: _, prototypes, dims, normalization, alpha, alpha_scale }) => {
+            Parameters::Map(GromovDr { common: _, prototypes, dims, normalization, coupling, alpha, alpha_scale }) => {
                 let (prototypes, dims, normalization) = (*prototypes, *dims, *normalization);
-                let (alpha, alpha_scale) = (Number(*alpha), *alpha_scale);
-                let map = MapForm { prototypes, dims, normalization, alpha, alpha_scale };
+                let (coupling, alpha, alpha_scale) = (Number(*coupling), Number(*alpha), *alpha_scale);
+                let map = MapForm { prototypes, dims, normalization, coupling, alpha, alpha_scale };
                 Self { common, map: Some(map), clusters: None }
             }
             Parameters::Clusters(GromovClustering { common: _, clusters, target, target_scale }) => {
@@ -92,9 +93,9 @@ impl ParametersForm {
     pub(super) fn asked(self, read_plan: impl FnOnce() -> Result<Plan>) -> Result<Parameters> {
         let common = self.common.asked(read_plan)?;
         match (self.map, self.clusters) {
-            (Some(MapForm { prototypes, dims, normalization, alpha, alpha_scale }), None) => {
-                let alpha = alpha.0;
-                Ok(Parameters::Map(GromovDr { common, prototypes, dims, normalization, alpha, alpha_scale }))
+            (Some(MapForm { prototypes, dims, normalization, coupling, alpha, alpha_scale }), None) => {
+                let (coupling, alpha) = (coupling.0, alpha.0);
+                Ok(Parameters::Map(GromovDr { common, prototypes, dims, normalization, coupling, alpha, alpha_scale }))
             }
             (None, Some(ClustersForm { clusters, target, target_scale })) => {
                 Ok(Parameters::Clusters(GromovClustering { common, clusters, target, target_scale }))

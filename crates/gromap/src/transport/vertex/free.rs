@@ -15,8 +15,9 @@ use crate::loss::Loss;
 use crate::numeric::Matrix;
 use crate::numeric::logarithm::{ln, x_log_x};
 use crate::numeric::vector::vectorized;
-use crate::similarity::Side;
-use crate::transport::PlanSummary;
+use crate::plan::Plan;
+use crate::similarity::{Side, Similarity};
+use crate::transport::{FreePart, PlanSummary};
 
 /// What of M and q a visitor's removal may touch, to be put back to the bit.
 enum Saved {
@@ -112,6 +113,16 @@ impl<'a> FreeTarget<'a> {
             saved_margins: Vec::new(),
             features,
         }
+    }
+
+    /// The criterion of a part of a problem whose target is free.
+    pub(super) fn of_part(part: FreePart, similarity: &dyn Similarity, plan: &Plan, summary: &PlanSummary) -> Self {
+        let mut members = vec![0; plan.prototypes()];
+        for i in (0..plan.len()).filter(|&i| plan.sample_weights()[i] > 0.0) {
+            plan.row(i).iter().for_each(|(k, _)| members[k] += 1);
+        }
+        let (loss, factor, symmetric) = (part.loss, part.factor(), similarity.is_symmetric());
+        Self::new(&FreeSummary { loss, factor, symmetric, inputs: vec![(1.0, summary)], members }, 0, None)
     }
 
     /// Q as it is now, also where it is not kept.

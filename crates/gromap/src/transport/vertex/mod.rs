@@ -15,6 +15,7 @@
 //! A visit costs one row of C_X·T (a look at each neighbour, for a sparse similarity) and what the
 //! criterion needs; a sweep over a sparse similarity is O(nnz) for a given n.
 
+mod both;
 mod features;
 mod fixed;
 mod free;
@@ -22,6 +23,7 @@ mod free;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use self::both::Both;
 pub(crate) use self::features::FeatureTerm;
 pub(crate) use self::fixed::FixedTarget;
 pub(crate) use self::free::{FreeSummary, FreeTarget};
@@ -180,9 +182,14 @@ impl VertexDescent {
 impl<'s> PlanStep<'s> for VertexDescent {
     fn step(&mut self, problem: &TransportProblem<'_>, state: &mut TransportState<'s>) -> bool {
         let mut plan = state.plan.clone();
-        let mut criterion = FixedTarget::new(problem, &state.summary.weights);
+        let mut fixed = FixedTarget::new(problem, &state.summary.weights);
+        let free = problem.free.map(|free| FreeTarget::of_part(free, problem.similarity, &state.plan, &state.summary));
         let mut sweeps = Sweeps::new(&mut plan, &mut state.products);
-        if sweeps.sweep(&mut criterion, &mut self.rng, |_, _| ()) == 0 {
+        let moves = match free {
+            None => sweeps.sweep(&mut fixed, &mut self.rng, |_, _| ()),
+            Some(free) => sweeps.sweep(&mut Both::new(fixed, free), &mut self.rng, |_, _| ()),
+        };
+        if moves == 0 {
             return false;
         }
         state.plan = plan;

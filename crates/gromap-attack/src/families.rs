@@ -2,8 +2,8 @@
 //!
 //! Asserted of every fit: it is not refused; places, weights and losses are finite; the loss never rises; the weights
 //! sum to one; at least as many prototypes are used as there are groups that nobody could overlook, or as many as were
-//! asked for (maps of Laplacian eigenmaps excepted); with one thread and with three the model has the same bytes; a symmetric entropic affinity has rows of sum one, or a
-//! warning names the rows that have not, and the fit does not call itself converged.
+//! asked for; with one thread and with three the model has the same bytes; a symmetric entropic affinity has rows of sum one,
+//! or a warning names the rows that have not, and the fit does not call itself converged.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -145,14 +145,14 @@ impl Case<'_> {
     fn thinned(&self, drawn: Drawn) -> Drawn {
         let Drawn { samples, .. } = &drawn;
         let few = match self.method {
-            Method::Snekhorn => 16,
             Method::Sne | Method::Umap => 36,
             _ => samples.rows(),
         };
         if samples.rows() <= few {
             return drawn;
         }
-        let row = |i: usize| i * samples.rows() / few;
+        // From all over, and some that follow each other: copies may come back at any distance.
+        let row = |i: usize| if i.is_multiple_of(2) { i * samples.rows() / few } else { i };
         Drawn { samples: Matrix::from_fn(few, samples.columns(), |i, j| samples[(row(i), j)]), groups: 1 }
     }
 
@@ -261,9 +261,7 @@ impl Try<'_> {
             self.broken(tally, "weights of sum one", mass);
         }
         let used = model.weights.iter().filter(|weight| **weight > 0.0).count();
-        // Laplacian eigenmaps of fewer prototypes than samples are known to collapse; its clusters are not.
-        let may_collapse = self.case.method == Method::LaplacianEigenmaps && model.prototypes.columns() > 0;
-        if used < self.n.min(self.groups) && !may_collapse {
+        if used < self.n.min(self.groups) {
             self.broken(tally, "as many prototypes as groups", format!("{used} used, {} groups", self.groups));
         }
         let inexact = outcome.warnings.iter().any(|warning| warning.contains("row"));
@@ -275,7 +273,7 @@ impl Try<'_> {
 
     /// Row sums of the affinity that the default rests on, or rows that a warning names.
     fn affinity(&self, tally: &mut Tally) {
-        if !matches!(self.case.method, Method::TSnekhorn) {
+        if self.case.method != Method::default() {
             return;
         }
         let recipe = SymmetricEntropic { perplexity: self.perplexity(), ..SymmetricEntropic::default() };

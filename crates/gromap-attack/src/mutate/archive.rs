@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::damage::{FLOATS, once_in, one};
 
 /// Words that a model file may hold, where they do not belong.
-const WORDS: [&str; 24] = [
+const WORDS: [&str; 25] = [
     "",
     "plan",
     "random",
@@ -21,6 +21,7 @@ const WORDS: [&str; 24] = [
     "sne",
     "umap",
     "tsnekhorn",
+    "heavy-tsne",
     "vertex",
     "mirror",
     "cg",

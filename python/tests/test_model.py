@@ -289,7 +289,7 @@ def test_the_map_of_a_level_is_turned_onto_the_one_before(digits):
         ({"method": "tsn"}, "unknown method"),
         ({"alpha": 2.0}, "alpha == 2.0, must be <= 1"),
         ({"init": "best"}, 'unknown init "best"'),
-        ({"normalization": "rows"}, 'unknown normalization "rows"'),
+        ({"normalization": "columns"}, 'unknown normalization "columns"'),
         ({"solver": "sinkhorn"}, 'unknown solver "sinkhorn"'),
         ({"n_components": 0}, "n_components == 0, must be >= 1"),
         ({"n_init": 0}, "n_init == 0, must be >= 1"),

@@ -171,16 +171,16 @@ impl<'a> Joint<'a> {
     /// What new samples need of a place.
     pub(crate) fn row_step(&self, iterate: &Iterate) -> RowStep {
         let (structure, summary) = (self.shares.0, &iterate.summary);
-        let target = &iterate.target;
-        let on_the_map =
-            TransportProblem::scaled(self.similarity, self.scale, target, self.loss, self.coupling * structure, 0.0);
-        // Two prototypes without similarity between them in the training samples may have some in a new one.
-        let entries = self.best_target(summary, 0.0);
-        let positive = entries.values().iter().copied().filter(|value| *value > 0.0);
-        let least = positive.fold(f64::INFINITY, f64::min);
-        let free =
-            self.best_target(summary, if self.loss == Loss::Square || least.is_infinite() { 0.0 } else { least });
-        let problem = on_the_map.plus(&self.free_problem(&free, (1.0 - self.coupling) * structure, 0.0));
+        let against = |target: &Matrix<'_>, share: f64| {
+            TransportProblem::scaled(self.similarity, self.scale, target, self.loss, share * structure, 0.0)
+        };
+        let mut free = self.best_target(summary);
+        if self.loss != Loss::Square {
+            // Prototypes without similarity between them may have some through a new sample: not none, but the least there is.
+            let least = free.values().iter().copied().filter(|entry| *entry > 0.0).fold(1.0, f64::min);
+            free.values_mut().iter_mut().for_each(|entry| *entry = entry.max(least));
+        }
+        let problem = against(&iterate.target, self.coupling).plus(&against(&free, 1.0 - self.coupling));
         let features = iterate.features.clone().map(|features| (features, self.shares.1));
         RowStep { features, ..RowStep::of(&problem, &summary.weights) }
     }
@@ -366,22 +366,20 @@ impl<'a> Joint<'a> {
             (true, Solver::Vertex) => {
                 problem.with_free_part(FreePart { loss: self.loss, scale: self.scale, share: free }, constant)
             }
-            (true, _) => problem.plus(&self.free_problem(&self.best_target(summary, 0.0), free, constant)),
+            (true, _) => {
+                let best = self.best_target(summary);
+                problem.plus(&TransportProblem::scaled(self.similarity, self.scale, &best, self.loss, free, constant))
+            }
         }
     }
 
-    /// The structural part of a problem against the best target of a plan.
-    fn free_problem(&self, target: &Matrix<'_>, share: f64, constant: f64) -> TransportProblem<'_> {
-        TransportProblem::scaled(self.similarity, self.scale, target, self.loss, share, constant)
-    }
-
-    /// C̄ = c·M ⊘ qqᵀ, at least `least`.
-    fn best_target(&self, summary: &PlanSummary, least: f64) -> Matrix<'static> {
+    /// C̄ = c·M ⊘ qqᵀ; zero where a prototype is not used.
+    fn best_target(&self, summary: &PlanSummary) -> Matrix<'static> {
         let q = &summary.weights;
         let most = if self.loss == Loss::BinaryCrossEntropy { 1.0 } else { f64::INFINITY };
         Matrix::from_fn(q.len(), q.len(), |k, l| match q[k] * q[l] {
-            pairs if pairs > 0.0 => (self.scale * summary.mass[(k, l)] / pairs).max(least).min(most),
-            _ => least,
+            pairs if pairs > 0.0 => (self.scale * summary.mass[(k, l)] / pairs).min(most),
+            _ => 0.0,
         })
     }
 

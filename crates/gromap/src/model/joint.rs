@@ -127,7 +127,7 @@ impl<'a> Joint<'a> {
         let constant = similarity.constant(loss, weights);
         let normalization = match kernel {
             MapKernel::Gram => return Ok((1.0, constant)),
-            // A frame is a kernel of eigenvalues 1 in the metric of the weights; I + W̃ has 2/N there and less, and its mean.
+            // In the metric of the weights a frame has eigenvalues 1 and I + W̃ at most 2/N, about its mean entry.
             MapKernel::Orthonormal => Normalization::Measure,
             MapKernel::Radial(Radial { normalization, .. }) => normalization,
         };

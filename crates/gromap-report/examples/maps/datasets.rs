@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use flate2::read::GzDecoder;
 use gromap::options::Level;
-use gromap::{GromovDr, Matrix};
+use gromap::{GromovDr, Matrix, Method};
 use gromap_report::{Classes, Images, Report};
 
 use crate::Folder;
@@ -46,7 +46,8 @@ pub(crate) fn write(out: &Folder, data: &Path) -> Result<()> {
 
 fn map(out: &Folder, file: &str, title: &str, data: &Labelled, prototypes: usize) -> Result<()> {
     let start = Instant::now();
-    let model = GromovDr::builder().prototypes(prototypes).seed(0).fit(&samples(&data.images)?)?;
+    let model =
+        GromovDr::builder().method(Method::TSnekhorn).prototypes(prototypes).seed(0).fit(&samples(&data.images)?)?;
     let report = described(Report::new(&model), title, data);
     out.write(&format!("{file}.html"), &report.html()?, start)?;
     out.write(&format!("{file}.svg"), &report.svg()?, start)
@@ -54,7 +55,8 @@ fn map(out: &Folder, file: &str, title: &str, data: &Labelled, prototypes: usize
 
 fn path(out: &Folder, file: &str, title: &str, data: &Labelled, sizes: &[usize]) -> Result<()> {
     let start = Instant::now();
-    let path = GromovDr::builder().seed(0).path(&samples(&data.images)?, sizes, Level::Warm)?;
+    let path =
+        GromovDr::builder().method(Method::TSnekhorn).seed(0).path(&samples(&data.images)?, sizes, Level::Warm)?;
     let report = described(Report::of_path(&path), &format!("{title}, from few to many"), data);
     out.write(&format!("{file}-path.html"), &report.html()?, start)
 }

@@ -21,7 +21,7 @@ pub(crate) fn write(out: &Folder) -> Result<()> {
     let start = Instant::now();
     let shapes = Shapes::new(1200, 20, 20, 1);
     let samples = shapes.samples()?;
-    let recipe = GromovDr::builder().perplexity(20.0).seed(0);
+    let recipe = GromovDr::builder().method(Method::TSnekhorn).perplexity(20.0).seed(0);
     let model = recipe.clone().prototypes(40).fit(&samples)?;
     out.write("shapes.html", &described(Report::new(&model), &shapes).html()?, start)?;
     out.write("shapes.svg", &described(Report::new(&model), &shapes).svg()?, start)?;

@@ -148,10 +148,10 @@ def test_no_thread_is_left(call):
     before = threads()
     call()
     # The operating system takes a moment to forget a thread that has ended.
-    over = time.perf_counter() + 1.0
+    over = time.perf_counter() + 5.0
     while threads() > before and time.perf_counter() < over:
         time.sleep(0.001)
-    assert threads() == before
+    assert threads() <= before  # fewer, if one of an earlier test was still on its way out
 
 
 def test_two_fits_at_once_do_not_hear_each_other():

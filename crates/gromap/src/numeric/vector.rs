@@ -42,14 +42,17 @@ pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
 pub(crate) fn wide_dot<V: pulp::Simd>(simd: V, x: &[f64], y: &[f64]) -> f64 {
     let parts = LANES / V::F64_LANES;
     let ((x, _), (y, _)) = (V::as_simd_f64s(x), V::as_simd_f64s(y));
-    let mut sums = [simd.splat_f64s(0.0); LANES];
-    for (x, y) in x.chunks_exact(parts).zip(y.chunks_exact(parts)) {
-        for part in 0..parts {
-            sums[part] = simd.add_f64s(sums[part], simd.mul_f64s(x[part], y[part]));
-        }
-    }
     let mut lanes = [0.0; LANES];
-    V::as_mut_simd_f64s(&mut lanes).0.copy_from_slice(&sums[..parts]);
+    // One register after the other, by index: sums in an array, or iterators over pairs of parts, end up in memory.
+    for (part, out) in V::as_mut_simd_f64s(&mut lanes).0.iter_mut().enumerate() {
+        let mut sum = simd.splat_f64s(0.0);
+        let mut at = part;
+        while at < x.len().min(y.len()) {
+            sum = simd.add_f64s(sum, simd.mul_f64s(x[at], y[at]));
+            at += parts;
+        }
+        *out = sum;
+    }
     let [a, b, c, d, e, f, g, h] = lanes;
     ((a + e) + (c + g)) + ((b + f) + (d + h))
 }

@@ -93,6 +93,11 @@ impl Loss {
         }
     }
 
+    /// The sum of it over all pairs of prototypes.
+    pub(crate) fn sum_at_best_target(self, mass: &Matrix<'_>, pairs: &Matrix<'_>) -> f64 {
+        mass.values().iter().zip(pairs.values()).map(|(&m, &p)| self.at_best_target(m, p)).sum()
+    }
+
     /// Refuses a similarity whose entries lie outside the domain of f1.
     pub(crate) fn check_similarity(self, bounds: &Bounds) -> Result<()> {
         let (low, high, domain) = match self {

@@ -234,6 +234,15 @@ impl Plan {
         q
     }
 
+    /// Samples with weight that each prototype takes all or some of.
+    pub(crate) fn members(&self) -> Vec<u32> {
+        let mut members = vec![0; self.prototypes];
+        for i in (0..self.len()).filter(|&i| self.sample_weights[i] > 0.0) {
+            self.row(i).prototypes.iter().for_each(|&k| members[k as usize] += 1);
+        }
+        members
+    }
+
     /// Share of the sample mass that lies in rows with a single entry.
     pub fn hardness(&self) -> f64 {
         match &self.rows {

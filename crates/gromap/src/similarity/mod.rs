@@ -151,11 +151,80 @@ pub trait Similarity: Send + Sync {
     fn times(&self, x: &Matrix<'_>, side: Side) -> Matrix<'static>;
 }
 
+/// One row of C·T, n numbers, and the prototypes where it is not zero.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ProductRow {
+    /// The row.
+    pub values: Vec<f64>,
+    /// Where it is not zero, ascending.
+    pub seen: Vec<u32>,
+}
+
+impl ProductRow {
+    /// A row of n zeros.
+    pub fn clear(&mut self, prototypes: usize) {
+        if self.values.len() == prototypes {
+            self.seen.iter().for_each(|&k| self.values[k as usize] = 0.0);
+        } else {
+            self.values.clear();
+            self.values.resize(prototypes, 0.0);
+        }
+        self.seen.clear();
+    }
+
+    /// Adds to one entry.
+    pub(crate) fn add(&mut self, prototype: usize, value: f64) {
+        // An entry may be zero and listed, where its parts cancelled.
+        if self.values[prototype] == 0.0 && value != 0.0 {
+            self.seen.push(prototype as u32);
+            self.seen.sort_unstable();
+            self.seen.dedup();
+        }
+        self.values[prototype] += value;
+    }
+
+    /// Adds to one entry of a row that is put in [`order`](Self::order) afterwards.
+    #[inline]
+    pub(crate) fn gather(&mut self, prototype: u32, value: f64) {
+        let sum = &mut self.values[prototype as usize];
+        if *sum == 0.0 && value != 0.0 {
+            self.seen.push(prototype);
+        }
+        *sum += value;
+    }
+
+    /// Lists where the row is not zero.
+    fn list(&mut self) {
+        let Self { values, seen } = self;
+        seen.clear();
+        seen.extend((0..values.len() as u32).filter(|&k| values[k as usize] != 0.0));
+    }
+
+    /// Puts the list in order, and names each prototype once.
+    pub(crate) fn order(&mut self) {
+        // Looking at all prototypes is cheaper than sorting where many are seen.
+        if SORTED_BELOW * self.seen.len() > self.values.len() {
+            return self.list();
+        }
+        self.seen.sort_unstable();
+        self.seen.dedup();
+    }
+}
+
+/// A list that is shorter than this share of a row is sorted.
+const SORTED_BELOW: usize = 16;
+
 /// C·T (or Cᵀ·T) in the form that its operator keeps it: linear in T.
 pub trait Sketch: Send + Sync {
     /// Writes rows of the product, one after the other, n numbers each. Solvers ask for ranges that
     /// do not cross a multiple of [`BLOCK`].
     fn product_rows(&self, rows: Range<usize>, out: &mut [f64]);
+
+    /// Writes one row of the product and where it is not zero into `out`, which is clear.
+    fn product_row(&self, row: usize, out: &mut ProductRow) {
+        self.product_rows(row..row + 1, &mut out.values);
+        out.list();
+    }
 
     /// Follows one change of the plan: row `sample`, which was `from`, goes whole to prototype `to`.
     fn reassign(&mut self, sample: usize, from: PlanRow<'_>, to: u32);

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Bounds, Contents, Definiteness, Extreme, Side, Similarity, Sketch};
+use super::{Bounds, Contents, Definiteness, Extreme, ProductRow, Side, Similarity, Sketch};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::numeric::blocks::{BLOCK, blocks};
@@ -370,6 +370,21 @@ impl<S: Scalar> Sketch for SparseSketch<'_, S> {
                 out.copy_from_slice(&self.values[rows.start * n..rows.end * n]);
             }
         }
+    }
+
+    /// Of a hard plan only the labels of the neighbours are touched.
+    fn product_row(&self, row: usize, out: &mut ProductRow) {
+        let Some((plan, labels)) = self.plan.as_ref().and_then(|plan| Some((plan, plan.hard_labels()?))) else {
+            self.product_rows(row..row + 1, &mut out.values);
+            out.list();
+            return;
+        };
+        let (columns, values) = self.operator.side(self.side).row(row);
+        let weights = plan.sample_weights();
+        for (&j, value) in columns.iter().zip(values) {
+            out.gather(labels[j as usize], value.to_f64() * weights[j as usize]);
+        }
+        out.order();
     }
 
     fn reassign(&mut self, sample: usize, from: PlanRow<'_>, to: u32) {

@@ -229,9 +229,7 @@ impl<'f, 'a> Fit<'f, 'a> {
         let n = self.problem.prototypes;
         let mut members = vec![0; n];
         for plan in &self.plans {
-            for i in (0..plan.len()).filter(|&i| plan.sample_weights()[i] > 0.0) {
-                plan.row(i).iter().for_each(|(k, _)| members[k] += 1);
-            }
+            members.iter_mut().zip(plan.members()).for_each(|(sum, members)| *sum += members);
         }
         FreeSummary {
             loss: self.problem.loss,
@@ -290,7 +288,7 @@ impl<'f, 'a> Fit<'f, 'a> {
             });
         let mut criterion = FreeTarget::new(&self.summary(), s, features);
         let plan = &mut self.plans[s];
-        let moves = Sweeps::new(plan, products).sweep(&mut criterion, rng, |_, _| ());
+        let moves = Sweeps::new(plan, products).sweep_until_broad(&mut criterion, rng);
         if moves > 0 {
             self.summaries[s] = PlanSummary::new(plan, products);
             if let Some(samples) = &input.features {

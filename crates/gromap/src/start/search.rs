@@ -208,7 +208,7 @@ pub(super) fn vertex_descent(
         let mut members = vec![0; summary.weights.len()];
         plan.labels().iter().for_each(|&k| members[k as usize] += 1);
         let mut criterion = FreeTarget::new(&free_summary(loss, &summary, members), 0, None);
-        if Sweeps::new(&mut plan, &mut products).sweep(&mut criterion, &mut rng, |_, _| ()) == 0 {
+        if Sweeps::new(&mut plan, &mut products).sweep_until_broad(&mut criterion, &mut rng) == 0 {
             break;
         }
     }

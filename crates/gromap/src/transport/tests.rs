@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::vertex::{FeatureTerm, FixedTarget, FreeSummary, FreeTarget, Sweeps};
+use super::vertex::{Breadth, FeatureTerm, FixedTarget, FreeSummary, FreeTarget, Sweeps};
 use super::*;
 use crate::data::Samples;
 use crate::similarity::tests::{Case, as_matrix, cases, uneven_weights};
@@ -213,7 +213,7 @@ proptest! {
             let mut descent = Sweeps::new(&mut plan, &mut products);
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             for _ in 0..3 {
-                descent.sweep(&mut criterion, &mut rng, |plan, made| {
+                descent.sweep(&mut criterion, Breadth::Full, &mut rng, |plan, made| {
                     let after = setting.fixed(&as_matrix(plan));
                     assert!(made.change < 0.0);
                     assert!((after - before - made.change).abs() < 1e-12, "{}: {made:?}, not {}", setting.label(), after - before);
@@ -242,7 +242,7 @@ proptest! {
             let mut descent = Sweeps::new(&mut plan, &mut products);
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             for _ in 0..3 {
-                descent.sweep(&mut criterion, &mut rng, |plan, made| {
+                descent.sweep(&mut criterion, Breadth::Full, &mut rng, |plan, made| {
                     let after = setting.free(&as_matrix(plan));
                     assert!(made.change < 0.0);
                     assert!((after - before - made.change).abs() < 1e-12, "{}: {made:?}, not {}", setting.label(), after - before);

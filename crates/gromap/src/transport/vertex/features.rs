@@ -10,6 +10,7 @@ use crate::numeric::Matrix;
 use crate::numeric::vector::dot;
 use crate::transport::square;
 
+#[derive(Clone)]
 pub(crate) struct FeatureTerm<'a> {
     samples: &'a Samples<'a>,
     /// β, the weight of the term.
@@ -22,8 +23,6 @@ pub(crate) struct FeatureTerm<'a> {
     weights: Vec<f64>,
     /// ‖S_k‖².
     squares: Vec<f64>,
-    /// x of the visitor.
-    visitor: Vec<f64>,
 }
 
 impl<'a> FeatureTerm<'a> {
@@ -35,18 +34,25 @@ impl<'a> FeatureTerm<'a> {
         weights: Vec<f64>,
     ) -> Self {
         let squares = (0..sums.rows()).map(|k| square(sums.row(k))).collect();
-        Self { samples, factor, share, visitor: vec![0.0; sums.columns()], sums, weights, squares }
+        Self { samples, factor, share, sums, weights, squares }
     }
 
-    /// Adds the cost of putting the visitor into each prototype that is still a candidate, and
-    /// returns the cost of putting it back as it was. `members` says who is left without it.
-    pub(crate) fn add_costs(&mut self, visitor: &Visitor<'_>, members: &[u32], costs: &mut [f64]) -> f64 {
-        self.samples.copy_rows(visitor.sample..visitor.sample + 1, &mut self.visitor);
-        let x_square = square(&self.visitor);
+    /// Adds the cost of putting the visitor into every candidate, and returns the cost of putting it back as it was.
+    /// `is_empty` says whether a prototype has no other member.
+    pub(crate) fn add_costs(
+        &self,
+        visitor: &Visitor<'_>,
+        is_empty: impl Fn(usize) -> bool,
+        candidates: &[u32],
+        costs: &mut [f64],
+    ) -> f64 {
+        let x = self.sample(visitor);
+        let x_square = square(&x);
         let mut back = 0.0;
-        for (k, cost) in costs.iter_mut().enumerate().filter(|(_, cost)| cost.is_finite()) {
+        for (&k, cost) in candidates.iter().zip(costs) {
+            let k = k as usize;
             let own: f64 = visitor.from.iter().filter(|&(l, _)| l == k).map(|(_, mass)| self.share * mass).sum();
-            let (along, rest, weight) = self.without(k, own, members[k] == 0);
+            let (along, rest, weight) = self.without(&x, k, own, is_empty(k));
             let after = |mass: f64| (rest + 2.0 * mass * along + mass * mass * x_square) / (weight + mass);
             let before = if weight > 0.0 { rest / weight } else { 0.0 };
             *cost -= self.factor * (after(self.share * visitor.mass) - before);
@@ -57,9 +63,15 @@ impl<'a> FeatureTerm<'a> {
         back
     }
 
+    fn sample(&self, visitor: &Visitor<'_>) -> Vec<f64> {
+        let mut x = vec![0.0; self.sums.columns()];
+        self.samples.copy_rows(visitor.sample..visitor.sample + 1, &mut x);
+        x
+    }
+
     /// x·S_k, ‖S_k‖² and w_k once the visitor's share `own` is out; nothing for an empty prototype.
-    fn without(&self, k: usize, own: f64, empty: bool) -> (f64, f64, f64) {
-        let (x, sum) = (&self.visitor, self.sums.row(k));
+    fn without(&self, x: &[f64], k: usize, own: f64, empty: bool) -> (f64, f64, f64) {
+        let sum = self.sums.row(k);
         if empty {
             (0.0, 0.0, 0.0)
         } else if own == 0.0 {
@@ -73,11 +85,12 @@ impl<'a> FeatureTerm<'a> {
 
     /// Follows a move.
     pub(crate) fn put_into(&mut self, visitor: &Visitor<'_>, to: u32) {
+        let x = self.sample(visitor);
         let changes = visitor.from.iter().map(|(k, mass)| (k, -mass)).chain([(to as usize, visitor.mass)]);
         for (k, mass) in changes {
             let mass = self.share * mass;
             self.weights[k] += mass;
-            self.sums.row_mut(k).iter_mut().zip(&self.visitor).for_each(|(sum, x)| *sum += mass * x);
+            self.sums.row_mut(k).iter_mut().zip(&x).for_each(|(sum, x)| *sum += mass * x);
             self.squares[k] = square(self.sums.row(k));
         }
     }

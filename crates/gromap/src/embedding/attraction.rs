@@ -7,12 +7,16 @@
 //!
 //! The objective subtracts it: prototypes with much similarity between them, M_kl, are drawn together. A dense M (n×n)
 //! needs the distances of all pairs, as the repulsion does, and shares them with it (`dense.rs`). With a prototype for
-//! every sample M is as sparse as C_X, and only its stored pairs are visited ([`of_stored_pairs`]).
+//! every sample, or for few samples, M is sparse as C_X is, and only its stored pairs are visited ([`of_stored_pairs`]).
 
-use super::pairs::{At, Coordinates, PairSum, Row, RowPass, Store, fill, run};
-use super::profile::{Profile, RawKernel};
+use rayon::prelude::*;
+
+use super::pairs::{At, Coordinates, PairSum, Row, RowPass, Store, fill, kept_apart, run};
+use super::profile::{Curve, Gaussian, HeavyTailed, Profile, RawKernel, Student, Umap};
 use crate::loss::Loss;
+use crate::numeric::blocks::BLOCK;
 use crate::numeric::logarithm::ln;
+use crate::numeric::vector::{LANES, vectorized};
 use crate::similarity::Sparse;
 
 /// Stores a, if its `VALUE` is asked for, and ∂a/∂d².
@@ -33,35 +37,165 @@ impl<'r, const VALUE: bool> Attraction<'r, VALUE> {
 impl<const VALUE: bool> Store for Attraction<'_, VALUE> {
     #[inline(always)]
     fn set(&mut self, loss: Loss, l: usize, kernel: RawKernel) {
-        let RawKernel { w, log, log_derivative, odds } = kernel;
-        let is_bce = loss == Loss::BinaryCrossEntropy;
-        self.derivatives[l] = if is_bce { log_derivative / (odds * w) } else { log_derivative };
+        let [value, derivative] = match loss {
+            Loss::BinaryCrossEntropy => attraction::<VALUE, true>(kernel),
+            _ => attraction::<VALUE, false>(kernel),
+        };
+        self.derivatives[l] = derivative;
         if VALUE {
-            let log_rest = log + ln(odds); // log(1 − W)
-            self.values[l] = if is_bce { log - log_rest } else { log };
+            self.values[l] = value;
         }
     }
 }
 
-/// M where every prototype is one sample: M_kl = q_k·c·C_kl·q_l of a symmetric similarity C and a factor c.
+/// a, if its `VALUE` is asked for, and ∂a/∂d².
+#[inline(always)]
+fn attraction<const VALUE: bool, const BCE: bool>(kernel: RawKernel) -> [f64; 2] {
+    let RawKernel { w, log, log_derivative, odds } = kernel;
+    match (BCE, VALUE) {
+        (false, _) => [log, log_derivative],
+        (true, false) => [0.0, log_derivative / (odds * w)],
+        (true, true) => [-ln(odds), log_derivative / (odds * w)], // log W − log(1 − W)
+    }
+}
+
+/// A sparse M: M_kl = q_k·c·C_kl·q_l of a symmetric similarity C of samples and a factor c, or C itself. Pairs of a prototype with
+/// itself do not attract, for they cannot come closer.
 #[derive(Clone, Copy)]
 pub(super) struct StoredPairs<'a> {
+    /// C
     pub(super) similarity: &'a Sparse<'a, f32>,
-    /// q
-    pub(super) weights: &'a [f64],
+    /// q, if C is without them.
+    pub(super) weights: Option<&'a [f64]>,
     /// c
     pub(super) scale: f64,
 }
 
-/// The attraction between the stored pairs; the similarity of a sample to itself is left out.
+impl StoredPairs<'_> {
+    /// Σ_l M_kl, with M_kk if the pair of a prototype with itself counts.
+    pub(super) fn margin(&self, k: usize, self_pairs: bool) -> f64 {
+        let (columns, values) = self.similarity.row(k);
+        let counted = columns.iter().zip(values).filter(|(l, _)| self_pairs || **l as usize != k);
+        let weight = |l: usize| self.weights.map_or(1.0, |weights| weights[l]);
+        self.scale * weight(k) * counted.map(|(&l, &value)| f64::from(value) * weight(l as usize)).sum::<f64>()
+    }
+}
+
+/// The attraction between the stored pairs.
 pub(super) fn of_stored_pairs<const VALUE: bool>(
     pairs: StoredPairs<'_>,
     profile: Profile,
     loss: Loss,
     coordinates: &Coordinates,
 ) -> PairSum {
+    if coordinates.dims <= 2 {
+        return on_plane::<VALUE>(pairs, profile, loss, coordinates);
+    }
     let [sum] = run(&Pass::<VALUE> { pairs, profile, loss }, coordinates);
     sum
+}
+
+/// Rows that one task of [`on_plane`] handles.
+const ROWS: usize = 128;
+
+/// The same in one or two dimensions. Of all that a descent does at n = N this is the longest part, and it waits for memory: so the
+/// coordinates of a prototype stand next to each other, those of a row's neighbours are gathered once, and what follows is arithmetic on a few
+/// numbers in the cache, eight at a time.
+fn on_plane<const VALUE: bool>(
+    pairs: StoredPairs<'_>,
+    profile: Profile,
+    loss: Loss,
+    coordinates: &Coordinates,
+) -> PairSum {
+    let (n, dims) = (coordinates.prototypes, coordinates.dims);
+    let (x, y) = (coordinates.axis(0), coordinates.axis(dims - 1));
+    let places: Vec<[f64; 2]> =
+        (0..n).into_par_iter().with_min_len(BLOCK).map(|k| [x[k], if dims == 2 { y[k] } else { 0.0 }]).collect();
+    let (mut rows, mut gradient) = (vec![0.0; n], vec![0.0; n * dims]);
+    rows.par_chunks_mut(ROWS).zip(gradient.par_chunks_mut(ROWS * dims)).enumerate().for_each_init(
+        Gathered::default,
+        |gathered, (block, (rows, gradient))| {
+            crate::interrupt::look();
+            vectorized(
+                #[inline(always)]
+                || {
+                    for (at, (row, out)) in rows.iter_mut().zip(gradient.chunks_exact_mut(dims)).enumerate() {
+                        let k = block * ROWS + at;
+                        gathered.fill(pairs, &places, k);
+                        let [value, slope_x, slope_y] = gathered.sums::<VALUE>(profile, loss);
+                        let factor = pairs.scale * pairs.weights.map_or(1.0, |weights| weights[k]);
+                        *row = factor * value;
+                        out[0] = factor * slope_x;
+                        if let Some(out) = out.get_mut(1) {
+                            *out = factor * slope_y;
+                        }
+                    }
+                },
+            );
+        },
+    );
+    PairSum { rows, gradient }
+}
+
+/// The neighbours of one prototype: z_k − z_l and the mass of every pair, in groups of [`LANES`], the last of which ends in pairs without mass.
+#[derive(Default)]
+struct Gathered {
+    groups: Vec<[[f64; LANES]; 3]>,
+}
+
+impl Gathered {
+    #[inline(always)]
+    fn fill(&mut self, pairs: StoredPairs<'_>, places: &[[f64; 2]], k: usize) {
+        let (columns, values) = pairs.similarity.row(k);
+        self.groups.clear();
+        self.groups.resize(columns.len().div_ceil(LANES), [[0.0; LANES]; 3]);
+        let [x, y] = places[k];
+        for (group, (columns, values)) in self.groups.iter_mut().zip(columns.chunks(LANES).zip(values.chunks(LANES))) {
+            let [by_x, by_y, masses] = group;
+            for (lane, (&l, &value)) in columns.iter().zip(values).enumerate() {
+                let place = places[l as usize];
+                (by_x[lane], by_y[lane]) = (x - place[0], y - place[1]);
+                masses[lane] = if l as usize == k { 0.0 } else { f64::from(value) };
+            }
+            if let Some(weights) = pairs.weights {
+                masses.iter_mut().zip(columns).for_each(|(mass, &l)| *mass *= weights[l as usize]);
+            }
+        }
+    }
+
+    /// Σ_l m_l·a(d²_l) if asked for, and Σ_l m_l·a′(d²_l)·(z_k − z_l).
+    #[inline(always)]
+    fn sums<const VALUE: bool>(&self, profile: Profile, loss: Loss) -> [f64; 3] {
+        // Every arm names its loss, and its profile, so that each loop is compiled for one of them.
+        match (loss, profile) {
+            (Loss::BinaryCrossEntropy, Profile::Gaussian) => self.sums_by::<VALUE, true>(Gaussian),
+            (Loss::BinaryCrossEntropy, Profile::Student) => self.sums_by::<VALUE, true>(Student),
+            (Loss::BinaryCrossEntropy, Profile::HeavyTailed) => self.sums_by::<VALUE, true>(HeavyTailed),
+            (Loss::BinaryCrossEntropy, Profile::Umap { a, b }) => self.sums_by::<VALUE, true>(Umap { a, b }),
+            (_, Profile::Gaussian) => self.sums_by::<VALUE, false>(Gaussian),
+            (_, Profile::Student) => self.sums_by::<VALUE, false>(Student),
+            (_, Profile::HeavyTailed) => self.sums_by::<VALUE, false>(HeavyTailed),
+            (_, Profile::Umap { a, b }) => self.sums_by::<VALUE, false>(Umap { a, b }),
+        }
+    }
+
+    #[inline(always)]
+    fn sums_by<const VALUE: bool, const BCE: bool>(&self, curve: impl Curve) -> [f64; 3] {
+        let mut sums = [[0.0; LANES]; 3];
+        for [by_x, by_y, masses] in &self.groups {
+            for lane in 0..LANES {
+                let square = kept_apart(by_x[lane] * by_x[lane] + by_y[lane] * by_y[lane], &curve, BCE);
+                let [value, derivative] = attraction::<VALUE, BCE>(curve.at::<true>(square));
+                if VALUE {
+                    sums[0][lane] += masses[lane] * value;
+                }
+                let force = masses[lane] * derivative;
+                sums[1][lane] += force * by_x[lane];
+                sums[2][lane] += force * by_y[lane];
+            }
+        }
+        sums.map(|[a, b, c, d, e, f, g, h]| ((a + e) + (c + g)) + ((b + f) + (d + h)))
+    }
 }
 
 struct Pass<'a, const VALUE: bool> {
@@ -91,10 +225,11 @@ impl<const VALUE: bool> RowPass<1> for Pass<'_, VALUE> {
         squares.clear();
         squares.extend(columns.iter().map(|&l| coordinates.squared_distance(k, l as usize)));
         fill(self.profile, self.loss, squares, Attraction::<VALUE>::in_row(row, columns.len()));
-        let (q, mut sum) = (self.pairs.weights, 0.0);
+        let weight = |l: usize| self.pairs.weights.map_or(1.0, |weights| weights[l]);
+        let mut sum = 0.0;
         for (at, (&l, &value)) in columns.iter().zip(values).enumerate() {
             let l = l as usize;
-            let mass = if l == k { 0.0 } else { self.pairs.scale * q[k] * f64::from(value) * q[l] };
+            let mass = if l == k { 0.0 } else { self.pairs.scale * weight(k) * f64::from(value) * weight(l) };
             if VALUE {
                 sum += mass * row.values[at];
             }

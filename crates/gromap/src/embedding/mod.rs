@@ -3,12 +3,13 @@
 //!
 //! | file | part | calls |
 //! |---|---|---|
-//! | `adam` | the optimiser: from a start to a minimum of the objective | `objective` |
+//! | `adam` | an optimiser: from a start to a minimum of the objective, for prototypes of many samples | `objective` |
 //! | `objective` | E(Z) for given M and q: its value and gradient, put together from sums over pairs | `dense`, `attraction`, `repulsion`, `scaling`, `kernel` |
 //! | `dense` | attraction and repulsion in one pass, for a dense M | `attraction`, `repulsion`, `pairs` |
-//! | `attraction` | the sum ⟨M, a(W)⟩; by itself for a sparse M, with a prototype for every sample | `pairs` |
+//! | `attraction` | the sum ⟨M, a(W)⟩; by itself for a sparse M, with a prototype for every sample or for few | `pairs`, `profile` |
 //! | `scaling` | factors of the prototypes that give a doubly stochastic kernel its margins | |
-//! | `repulsion` | the sums qᵀ r(W) q and Σ r(W); the place for an approximation of them | `pairs` |
+//! | `repulsion` | the sums qᵀ r(W) q and Σ r(W): which way they are computed, and over all pairs | `grid`, `pairs` |
+//! | `grid` | the same on a regular grid, by splines and Fourier transforms, for many prototypes | `pairs`, `profile` |
 //! | `pairs` | rows of pairs: distances, kernel, sums and gradients, on all threads | `profile` |
 //! | `profile` | the raw kernel w(d²): Gaussian, Student, heavy-tailed, UMAP | `umap_curve` |
 //! | `umap_curve` | a and b of UMAP's curve | |
@@ -26,6 +27,7 @@ mod attraction;
 pub(crate) mod closed_form;
 mod dense;
 mod gram;
+mod grid;
 mod kernel;
 mod map_kernel;
 pub(crate) mod objective;

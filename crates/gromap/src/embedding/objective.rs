@@ -20,13 +20,15 @@
 //!
 //! Kernels that are normalised by rows, and other pairs of loss and normalisation, go through [`PrototypeKernel`] and its n×n matrices.
 
+use rayon::prelude::*;
+
 use super::attraction::{self, StoredPairs};
 use super::dense::DensePass;
 use super::kernel::PrototypeKernel;
 use super::pairs::{Coordinates, PairSum};
 use super::radial::{Normalization, Radial};
 use super::repulsion::{Repulsion, RepulsionSums};
-use super::scaling::{OBJECTIVE_TOLERANCE, Scaling};
+use super::scaling::{GRID_TOLERANCE, OBJECTIVE_TOLERANCE, Scaling};
 use crate::error::Result;
 use crate::loss::Loss;
 use crate::numeric::Matrix;
@@ -40,8 +42,8 @@ enum Mass<'a> {
     Matrix(Matrix<'a>),
     /// n×n, symmetric, in rows that end in zeros up to a multiple of [`LANES`]: attraction and repulsion in one pass.
     Dense(Matrix<'a>),
-    /// Every prototype is one sample: attraction between the stored pairs, and a repulsion of its own.
-    Samples(StoredPairs<'a>, Repulsion),
+    /// Sparse: attraction between the stored pairs, and a repulsion of its own.
+    Sparse(StoredPairs<'a>, Repulsion),
 }
 
 /// E(Z) for given M and q.
@@ -75,7 +77,8 @@ impl<'a> Objective<'a> {
         Self { kernel, loss, mass, weights, margins, self_pairs, exaggeration: 1.0 }
     }
 
-    /// The objective of classical embedding: one prototype for every sample of `scale` times a symmetric similarity.
+    /// The objective of classical embedding: one prototype for every sample of `scale` times a symmetric similarity. The pair of a
+    /// sample with itself does not count.
     pub(crate) fn of_samples(
         kernel: Radial,
         loss: Loss,
@@ -83,14 +86,28 @@ impl<'a> Objective<'a> {
         weights: &'a [f64],
         scale: f64,
     ) -> Self {
-        let of_row = |k: usize| {
-            let (columns, values) = similarity.row(k);
-            let others = columns.iter().zip(values).filter(|(l, _)| **l as usize != k);
-            scale * weights[k] * others.map(|(&l, &v)| f64::from(v) * weights[l as usize]).sum::<f64>()
-        };
-        let margins = (0..similarity.len()).map(of_row).collect();
-        let mass = Mass::Samples(StoredPairs { similarity, weights, scale }, Repulsion::Exact);
-        Self { kernel, loss, mass, weights, margins, self_pairs: false, exaggeration: 1.0 }
+        Self::of_pairs((kernel, loss), StoredPairs { similarity, weights: Some(weights), scale }, weights, false)
+    }
+
+    /// The objective for many prototypes of few samples each: a symmetric M as it is, weights included, of which few entries are not zero.
+    /// Under the binary cross-entropy, which is infinite there, the pair of a prototype with itself never counts.
+    #[cfg_attr(not(test), expect(dead_code, reason = "maps of many prototypes are to call it"))]
+    pub(crate) fn of_sparse(
+        kernel: Radial,
+        loss: Loss,
+        mass: &'a Sparse<'a, f32>,
+        weights: &'a [f64],
+        self_pairs: bool,
+    ) -> Self {
+        let self_pairs = self_pairs && loss != Loss::BinaryCrossEntropy;
+        Self::of_pairs((kernel, loss), StoredPairs { similarity: mass, weights: None, scale: 1.0 }, weights, self_pairs)
+    }
+
+    fn of_pairs((kernel, loss): (Radial, Loss), pairs: StoredPairs<'a>, weights: &'a [f64], self_pairs: bool) -> Self {
+        let margins = (0..pairs.similarity.len()).into_par_iter().map(|k| pairs.margin(k, self_pairs)).collect();
+        let repulsion = Repulsion::fastest(weights.len(), kernel.profile, loss, self_pairs);
+        let mass = Mass::Sparse(pairs, repulsion);
+        Self { kernel, loss, mass, weights, margins, self_pairs, exaggeration: 1.0 }
     }
 
     /// The same, but the pair of a prototype with itself does not count.
@@ -134,7 +151,9 @@ impl<'a> Objective<'a> {
             let sums = |weights: &[f64]| {
                 repulsion.sums::<false>(self.kernel, self.loss, &Coordinates::new(prototypes, weights)).weighted.rows
             };
-            scaling.settle(self.weights, &self.margins, OBJECTIVE_TOLERANCE, sums);
+            let is_on_grid = matches!(repulsion, Repulsion::OnGrid(_));
+            let tolerance = if is_on_grid { GRID_TOLERANCE } else { OBJECTIVE_TOLERANCE };
+            scaling.settle(self.weights, &self.margins, tolerance, sums);
         }
         self.evaluate::<true>(prototypes, scaling)
     }
@@ -142,8 +161,8 @@ impl<'a> Objective<'a> {
     fn repulsion(&self) -> Option<Repulsion> {
         match &self.mass {
             Mass::Matrix(_) => None,
-            Mass::Dense(_) => Some(if self.self_pairs { Repulsion::ExactWithSelf } else { Repulsion::Exact }),
-            Mass::Samples(_, repulsion) => Some(*repulsion),
+            Mass::Dense(_) => Some(Repulsion::exact(self.self_pairs)),
+            Mass::Sparse(_, repulsion) => Some(repulsion.clone()),
         }
     }
 
@@ -166,7 +185,7 @@ impl<'a> Objective<'a> {
             Mass::Dense(mass) => {
                 DensePass::<VALUE> { kernel, loss, mass, self_pairs }.sums(&Coordinates::new(prototypes, &weights))
             }
-            Mass::Samples(pairs, repulsion) => {
+            Mass::Sparse(pairs, repulsion) => {
                 let coordinates = Coordinates::new(prototypes, &weights);
                 let attraction = attraction::of_stored_pairs::<VALUE>(*pairs, kernel.profile, loss, &coordinates);
                 (attraction, repulsion.sums::<VALUE>(kernel, loss, &coordinates))

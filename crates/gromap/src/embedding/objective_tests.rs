@@ -131,6 +131,38 @@ fn samples_are_prototypes_of_their_own_similarity() {
     }
 }
 
+/// M as it is, weights included, with and without the pairs of a prototype with itself.
+#[test]
+fn a_sparse_mass_is_the_dense_one() {
+    let (q, z) = (weights(), random(N, 2, 5));
+    let raw = mass();
+    let single = |k: usize, l: usize| raw[(k, l)] as f32;
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for k in 0..N {
+        for l in (0..N).filter(|&l| single(k, l) != 0.0) {
+            columns.push(l as u32);
+            values.push(single(k, l));
+        }
+        offsets.push(columns.len());
+    }
+    let sparse = Sparse::new(offsets, columns, values).unwrap();
+    let dense = Matrix::from_fn(N, N, |k, l| f64::from(single(k, l)));
+    for (kernel, loss) in kernels().into_iter().filter(|&(kernel, loss)| Objective::is_of_pair_sums(kernel, loss)) {
+        for self_pairs in [false, true] {
+            for dims in [1, 2, 3] {
+                let z = Matrix::from_fn(N, dims, |k, c| if c < 2 { z[(k, c)] } else { z[(k, 0)] * z[(k, 1)] });
+                let (value, gradient) = at(&Objective::of_sparse(kernel, loss, &sparse, &q, self_pairs), &z);
+                let expected = Objective::new(kernel, loss, &dense, &q);
+                let (expected, slopes) = at(&if self_pairs { expected } else { expected.without_self_pairs() }, &z);
+                let name = format!("{kernel:?} {loss} {self_pairs} {dims}");
+                assert!((value - expected).abs() < 1e-10 * (1.0 + expected.abs()), "{name}: {value} {expected}");
+                let far = gradient.values().iter().zip(slopes.values()).map(|(a, b)| (a - b).abs());
+                assert!(far.fold(0.0, f64::max) < 1e-12, "{name}");
+            }
+        }
+    }
+}
+
 #[test]
 fn adam_ends_below_its_start_and_where_the_gradient_is_zero() {
     let (mass, q) = (mass(), weights());

@@ -184,13 +184,18 @@ fn fill_for(profile: Profile, loss: Loss, squares: &[f64], store: impl Store) {
 
 #[inline(always)]
 fn fill_by<C: Curve>(curve: C, loss: Loss, squares: &[f64], mut store: impl Store) {
-    let keep_apart = C::SINGULAR_AT_ZERO || loss == Loss::BinaryCrossEntropy;
+    let is_bce = loss == Loss::BinaryCrossEntropy;
     // Counted by index: the compiler then sees that the stores are as long, and checks nothing inside the loop.
     #[expect(clippy::needless_range_loop)]
     for l in 0..squares.len() {
-        let square = if keep_apart { squares[l].max(LEAST_SQUARE) } else { squares[l] };
-        store.set(loss, l, curve.at::<true>(square));
+        store.set(loss, l, curve.at::<true>(kept_apart(squares[l], &curve, is_bce)));
     }
+}
+
+/// A squared distance at which the kernel and its loss, the binary cross-entropy or not, are finite.
+#[inline(always)]
+pub(super) fn kept_apart<C: Curve>(square: f64, _: &C, is_bce: bool) -> f64 {
+    if C::SINGULAR_AT_ZERO || is_bce { square.max(LEAST_SQUARE) } else { square }
 }
 
 /// The prototype whose row is handled, and the vector instructions to handle it with.

@@ -7,22 +7,31 @@
 //!
 //! The objective adds a function of them: what is not held together by attraction moves apart. Unlike attraction,
 //! repulsion acts between all pairs, so that an exact pass costs O(n²·d): nothing for n prototypes, much for n = N.
-//! [`Repulsion`] is where an approximation comes in: a new variant, computed in a file of its own, that returns the
-//! same [`RepulsionSums`].
+//! There, and where kernel and loss make the sum a smooth potential on a map of one or two dimensions, it is computed on a grid
+//! (`grid.rs`). A further approximation would be a new variant of [`Repulsion`], computed in a file of its own, that returns the same
+//! [`RepulsionSums`].
 
+use std::sync::Arc;
+
+use super::grid::{Grid, widest_spacing};
 use super::pairs::{At, Coordinates, PairSum, Row, RowPass, Store, fill, run};
-use super::profile::RawKernel;
+use super::profile::{Profile, RawKernel};
 use super::radial::{Normalization, Radial};
 use crate::loss::Loss;
 use crate::numeric::logarithm::ln;
 
-/// How the repulsion between samples is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Prototypes from which on a grid is sooner done than all pairs.
+const LEAST_ON_GRID: usize = 1000;
+
+/// How the repulsion between prototypes is computed.
+#[derive(Clone)]
 pub(super) enum Repulsion {
     /// Over all pairs of different prototypes.
     Exact,
     /// Over all pairs, those of a prototype with itself among them.
     ExactWithSelf,
+    /// By interpolation, as long as that is the sooner and within 1% of the exact gradient.
+    OnGrid(Arc<Grid>),
 }
 
 /// What any way to compute the repulsion returns.
@@ -35,14 +44,38 @@ pub(super) struct RepulsionSums {
 }
 
 impl Repulsion {
+    /// Over all pairs, those of a prototype with itself if they count.
+    pub(super) fn exact(self_pairs: bool) -> Self {
+        if self_pairs { Self::ExactWithSelf } else { Self::Exact }
+    }
+
+    /// The fastest way for so many prototypes that is accurate.
+    pub(super) fn fastest(prototypes: usize, profile: Profile, loss: Loss, self_pairs: bool) -> Self {
+        match prototypes >= LEAST_ON_GRID && loss == Loss::Kl && widest_spacing(profile).is_some() {
+            true => Self::OnGrid(Arc::new(Grid::new(self_pairs))),
+            false => Self::exact(self_pairs),
+        }
+    }
+
     /// The repulsion of every prototype from all others.
     pub(super) fn sums<const VALUE: bool>(
-        self,
+        &self,
         kernel: Radial,
         loss: Loss,
         coordinates: &Coordinates,
     ) -> RepulsionSums {
-        let self_pairs = self == Self::ExactWithSelf;
+        let self_pairs = match self {
+            Self::Exact => false,
+            Self::ExactWithSelf => true,
+            Self::OnGrid(grid) => {
+                let sum = |charges: &[f64]| grid.sum(kernel.profile, coordinates, charges);
+                if let Some(weighted) = sum(coordinates.weights()) {
+                    let by_cells = kernel.normalization == Normalization::Cells;
+                    return RepulsionSums { weighted, cells: by_cells.then(|| sum(coordinates.ones())).flatten() };
+                }
+                grid.self_pairs
+            }
+        };
         let [weighted, cells] = run(&ExactPass::<VALUE> { kernel, loss, self_pairs }, coordinates);
         RepulsionSums::new(weighted, cells, kernel)
     }

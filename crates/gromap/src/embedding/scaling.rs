@@ -11,6 +11,8 @@ use crate::numeric::Matrix;
 /// Largest error of a margin, as a logarithm: of a kernel as a matrix, and of an objective, which is flat where margins are met.
 const TOLERANCE: f64 = 1e-13;
 pub(super) const OBJECTIVE_TOLERANCE: f64 = 1e-9;
+/// The same for sums that are themselves approximate: the objective errs by the square of it.
+pub(super) const GRID_TOLERANCE: f64 = 1e-5;
 /// Steps to get there, at most.
 const MOST_STEPS: usize = 200;
 /// Conjugate gradient steps, at most. The matrix has its eigenvalues between 1 and 2.

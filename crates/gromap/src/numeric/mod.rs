@@ -8,6 +8,7 @@ pub(crate) mod blocks;
 pub(crate) mod centring;
 pub(crate) mod eigen;
 pub(crate) mod exponential;
+pub(crate) mod fourier;
 pub(crate) mod kmeans;
 pub(crate) mod logarithm;
 mod matrix;

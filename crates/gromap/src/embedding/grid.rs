@@ -1,0 +1,358 @@
+//! Repulsion on a regular grid, for a prototype for every sample: O(N) and a Fourier transform instead of O(N²).
+//!
+//! The repulsion under the KL loss is a potential, φ(x) = Σ_l q_l·w(‖x − z_l‖²), and all that is asked for are its values and its
+//! slopes at the prototypes:
+//!
+//! ```text
+//! rows       q_k·(Wq)_k                        = q_k·φ(z_k)
+//! gradient   Σ_l q_l·w′(d²_kl)·(z_k − z_l)     = ½·∇φ(z_k)
+//! ```
+//!
+//! The kernel is smooth, so that it is interpolated by quintic B-splines S on nodes a distance h apart, in both its arguments:
+//!
+//! ```text
+//! w(‖x − z‖²) ≈ Σ_ij S(x/h − i)·g_{i−j}·S(z/h − j)
+//! ```
+//!
+//! with g such that the two agree at the nodes: the samples of w over the transform of the samples of S, twice. So weights are spread to 6 nodes
+//! along each axis, convolved with g (`numeric/fourier.rs`), and values and slopes are read off the same splines. One field is transformed,
+//! where schemes that interpolate the forces (Linderman et al., 2019) transform three or four. What is computed is the gradient of what
+//! is computed as a value, whatever h is; and the pair of a prototype with itself is taken out exactly as it was put in.
+//!
+//! The spacing that keeps gradients within 1% is [`widest_spacing`]; on a map that is small next to the kernel, as at the start of a descent,
+//! it is halved until the map has [`LEAST_NODES`]. Where a map needs more nodes than [`MOST_NODES`], or so many that all pairs are sooner done,
+//! nothing is returned, and the sum is left to the exact pass.
+//!
+//! Weights are spread strip by strip of the grid, each by one task and in the order of the prototypes: the same bytes for any number of threads.
+
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+
+use super::pairs::{Coordinates, PairSum};
+use super::profile::Profile;
+use crate::numeric::blocks::BLOCK;
+use crate::numeric::fourier::{Axis, Convolution, fast_length};
+use crate::numeric::vector::vectorized;
+
+/// Nodes across a map, at least: near the start of a descent, on a map much smaller than the kernel, only differences count.
+const LEAST_NODES: f64 = 48.0;
+/// Times that nodes are brought closer, at most: on a map smaller than that the kernel is a parabola, which splines follow exactly, and between
+/// nodes closer still nothing but rounding is left of its slope.
+const MOST_HALVINGS: f64 = 13.0;
+/// Nodes of a grid, at most.
+const MOST_NODES: usize = 1 << 22;
+/// Nodes of a grid for each pair of prototypes at which both ways take as long.
+const NODES_OF_A_PAIR: f64 = 0.1;
+/// Nodes between the farthest two and the middle of the cyclic grid, where the kernel has a kink that interpolation feels around it.
+const MARGIN: usize = 10;
+/// Nodes that a prototype touches along an axis.
+const SUPPORT: usize = 6;
+/// Rows of the grid that one task spreads weights to.
+const STRIP: usize = 16;
+
+/// The repulsion between prototypes in one or two dimensions.
+pub(super) struct Grid {
+    /// Whether the pair of a prototype with itself counts.
+    pub(super) self_pairs: bool,
+    /// What the last pass prepared: most of the next ones need the same.
+    prepared: Mutex<Option<Prepared>>,
+}
+
+/// The convolution for one spacing and size of the grid.
+struct Prepared {
+    layout: Layout,
+    profile: Profile,
+    convolution: Convolution,
+    /// g at the offsets 0 to 5 along each axis.
+    near: [[f64; SUPPORT]; SUPPORT],
+}
+
+/// Where the nodes are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Layout {
+    /// h
+    spacing: f64,
+    rows: Axis,
+    columns: Axis,
+}
+
+impl Grid {
+    pub(super) fn new(self_pairs: bool) -> Self {
+        Self { self_pairs, prepared: Mutex::new(None) }
+    }
+
+    /// The sum cᵀWc with charges c, without the factor c_k in the gradient at prototype k; nothing where a grid is not worth it.
+    pub(super) fn sum(&self, profile: Profile, coordinates: &Coordinates, charges: &[f64]) -> Option<PairSum> {
+        let spans: Vec<(f64, f64)> =
+            (0..coordinates.dims).map(|c| span(&coordinates.axis(c)[..coordinates.prototypes])).collect();
+        let layout = Layout::new(widest_spacing(profile)?, &spans, coordinates.prototypes)?;
+        let mut held = self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let prepared = match held.take() {
+            Some(prepared) if prepared.layout == layout && prepared.profile == profile => held.insert(prepared),
+            _ => held.insert(Prepared::new(layout, profile)),
+        };
+        // Nodes are counted from the middle of the map, so that the grid has room on both sides.
+        let corner =
+            |(low, high): &(f64, f64), axis: Axis| 0.5 * (low + high) - 0.5 * layout.spacing * (axis.nodes - 1) as f64;
+        let own = if self.self_pairs { profile.at(0.0).w } else { 0.0 };
+        Some(match &spans[..] {
+            [row] => {
+                let places = |k: usize| [coordinates.axis(0)[k], 0.0];
+                prepared.sum::<1>(coordinates.prototypes, places, charges, [corner(row, layout.rows), 0.0], own)
+            }
+            [column, row] => {
+                let places = |k: usize| [coordinates.axis(1)[k], coordinates.axis(0)[k]];
+                let corners = [corner(row, layout.rows), corner(column, layout.columns)];
+                prepared.sum::<SUPPORT>(coordinates.prototypes, places, charges, corners, own)
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// The distance of nodes on a wide map, in units of the kernel: such that on any places, and if every prototype stands alone, gradients are
+/// within 1% of the exact ones. It is set by how fast the transform of the kernel falls: exp(−|k|) for Student's, exp(−|k|/√2) for the
+/// heavy-tailed one. None where the kernel is not smooth.
+pub(super) fn widest_spacing(profile: Profile) -> Option<f64> {
+    match profile {
+        Profile::Student => Some(0.36),
+        Profile::HeavyTailed => Some(0.26),
+        Profile::Gaussian => Some(0.55),
+        Profile::Umap { .. } => None,
+    }
+}
+
+/// The least and the largest.
+fn span(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)))
+}
+
+impl Layout {
+    /// The grid for a map that spans this much; none if all pairs are sooner done.
+    fn new(widest: f64, spans: &[(f64, f64)], prototypes: usize) -> Option<Self> {
+        let width = spans.iter().map(|(low, high)| high - low).fold(0.0, f64::max);
+        if !width.is_finite() {
+            return None;
+        }
+        let halvings = (LEAST_NODES * widest / width).log2().ceil().clamp(0.0, MOST_HALVINGS);
+        let spacing = widest * (-halvings).exp2();
+        let axis = |(low, high): &(f64, f64)| {
+            let nodes = (high - low) / spacing + (SUPPORT + 1) as f64;
+            let padded = fast_length(2 * (nodes.min(MOST_NODES as f64) as usize + MARGIN));
+            Axis { nodes: padded / 2 - MARGIN, padded }
+        };
+        let flat = Axis { nodes: 1, padded: 1 };
+        let [rows, columns] = match spans {
+            [row] => [axis(row), flat],
+            [column, row] => [axis(row), axis(column)],
+            _ => return None,
+        };
+        let pairs = prototypes as f64 * prototypes as f64;
+        let nodes = rows.nodes.saturating_mul(columns.nodes);
+        (nodes <= MOST_NODES && nodes as f64 <= NODES_OF_A_PAIR * pairs).then_some(Self { spacing, rows, columns })
+    }
+}
+
+impl Prepared {
+    fn new(layout: Layout, profile: Profile) -> Self {
+        let square = layout.spacing * layout.spacing;
+        let kernel = |y: usize, x: usize| profile.at(square * (y * y + x * x) as f64).w;
+        // The transform of the spline at the nodes, (1, 26, 66, 26, 1)/120; once for each argument of the kernel.
+        let smoothed = |angle: f64| ((66.0 + 52.0 * angle.cos() + 2.0 * (2.0 * angle).cos()) / 120.0).powi(2);
+        let convolution = Convolution::new([layout.rows, layout.columns], kernel, smoothed);
+        let values = convolution.kernel_near_zero(SUPPORT);
+        let near = std::array::from_fn(|row| std::array::from_fn(|column| values[row * SUPPORT + column]));
+        Self { layout, profile, convolution, near }
+    }
+
+    /// Spreads the charges, convolves, and reads values and slopes. With `WIDE` = 1 there is but one column of nodes.
+    fn sum<const WIDE: usize>(
+        &mut self,
+        prototypes: usize,
+        place: impl Fn(usize) -> [f64; 2] + Sync,
+        charges: &[f64],
+        corner: [f64; 2],
+        own: f64,
+    ) -> PairSum {
+        let Layout { spacing, rows, columns } = self.layout;
+        let stencil = |k: usize| {
+            let [row, column] = place(k);
+            Stencil::<WIDE>::at([(row - corner[0]) / spacing, (column - corner[1]) / spacing])
+        };
+        let mut field = vec![0.0; rows.nodes * columns.nodes];
+        spread(&mut field, [rows.nodes, columns.nodes], prototypes, &stencil, charges);
+        self.convolution.apply(&mut field);
+        let (near, dims) = (&self.near, if WIDE == 1 { 1 } else { 2 });
+        let (mut sums, mut gradient) = (vec![0.0; prototypes], vec![0.0; prototypes * dims]);
+        sums.par_chunks_mut(BLOCK).zip(gradient.par_chunks_mut(BLOCK * dims)).enumerate().for_each(
+            |(block, (sums, gradient))| {
+                vectorized(
+                    #[inline(always)]
+                    || {
+                        for (at, (sum, slopes)) in sums.iter_mut().zip(gradient.chunks_exact_mut(dims)).enumerate() {
+                            let k = block * BLOCK + at;
+                            let stencil = stencil(k);
+                            let [value, by_row, by_column] = stencil.read(&field, columns.nodes);
+                            let [self_value, self_by_row, self_by_column] = stencil.of_itself(near);
+                            let charge = charges[k];
+                            *sum = charge * (value - charge * (self_value - own));
+                            let half = 0.5 / spacing;
+                            slopes[dims - 1] = half * (by_row - charge * self_by_row);
+                            if WIDE > 1 {
+                                slopes[0] = half * (by_column - charge * self_by_column);
+                            }
+                        }
+                    },
+                );
+            },
+        );
+        PairSum { rows: sums, gradient }
+    }
+}
+
+/// The nodes that a place touches and the splines there: 6 rows, and `WIDE` columns.
+struct Stencil<const WIDE: usize> {
+    /// The first row and column.
+    first: [usize; 2],
+    by_row: Spline<SUPPORT>,
+    by_column: Spline<WIDE>,
+}
+
+/// The splines of some nodes next to each other at one place, and their slopes.
+struct Spline<const WIDE: usize> {
+    values: [f64; WIDE],
+    slopes: [f64; WIDE],
+}
+
+impl<const WIDE: usize> Spline<WIDE> {
+    /// The first node, and the splines. Without an axis there is one node, and it is all there is.
+    #[inline(always)]
+    fn at(place: f64) -> (usize, Self) {
+        if WIDE == 1 {
+            return (0, Self { values: [1.0; WIDE], slopes: [0.0; WIDE] });
+        }
+        let whole = place.floor();
+        let t = place - whole;
+        // From the spline of degree 0 up: S_m at node a is ((t + a)·S_{m−1,a} + (m + 1 − t − a)·S_{m−1,a−1}) / m, counted from the right,
+        // and its slope is the difference of the two.
+        let (mut values, mut slopes) = ([0.0; WIDE], [0.0; WIDE]);
+        values[0] = 1.0;
+        for degree in 1..WIDE {
+            let below = values;
+            for a in 0..=degree {
+                let (here, before) = (if a < degree { below[a] } else { 0.0 }, if a > 0 { below[a - 1] } else { 0.0 });
+                values[a] = ((t + a as f64) * here + ((degree + 1 - a) as f64 - t) * before) / degree as f64;
+                slopes[a] = here - before;
+            }
+        }
+        values.reverse();
+        slopes.reverse();
+        (whole as usize - (WIDE / 2 - 1), Self { values, slopes })
+    }
+
+    /// Σ S_a·S_b and Σ S′_a·S_b over the pairs of nodes that lie 0, 1, … apart.
+    #[inline(always)]
+    fn with_itself(&self) -> [[f64; WIDE]; 2] {
+        let (mut values, mut slopes) = ([0.0; WIDE], [0.0; WIDE]);
+        for a in 0..WIDE {
+            for b in 0..WIDE {
+                values[a.abs_diff(b)] += self.values[a] * self.values[b];
+                slopes[a.abs_diff(b)] += self.slopes[a] * self.values[b];
+            }
+        }
+        [values, slopes]
+    }
+}
+
+impl<const WIDE: usize> Stencil<WIDE> {
+    /// At a place counted in nodes.
+    #[inline(always)]
+    fn at([row, column]: [f64; 2]) -> Self {
+        let ((first_row, by_row), (first_column, by_column)) = (Spline::at(row), Spline::at(column));
+        Self { first: [first_row, first_column], by_row, by_column }
+    }
+
+    /// The field here, and its slopes along rows and columns.
+    #[inline(always)]
+    fn read(&self, field: &[f64], columns: usize) -> [f64; 3] {
+        let mut sums = [0.0; 3];
+        for a in 0..SUPPORT {
+            let nodes = &field[(self.first[0] + a) * columns + self.first[1]..][..WIDE];
+            let (mut value, mut slope) = (0.0, 0.0);
+            for (b, node) in nodes.iter().enumerate() {
+                value += self.by_column.values[b] * node;
+                slope += self.by_column.slopes[b] * node;
+            }
+            sums[0] += self.by_row.values[a] * value;
+            sums[1] += self.by_row.slopes[a] * value;
+            sums[2] += self.by_row.values[a] * slope;
+        }
+        sums
+    }
+
+    /// What a charge of one here reads of itself.
+    #[inline(always)]
+    fn of_itself(&self, near: &[[f64; SUPPORT]; SUPPORT]) -> [f64; 3] {
+        let ([row_values, row_slopes], [values, slopes]) = (self.by_row.with_itself(), self.by_column.with_itself());
+        let mut sums = [0.0; 3];
+        for (a, near) in near.iter().enumerate() {
+            let (mut value, mut slope) = (0.0, 0.0);
+            for b in 0..WIDE {
+                value += values[b] * near[b];
+                slope += slopes[b] * near[b];
+            }
+            sums[0] += row_values[a] * value;
+            sums[1] += row_slopes[a] * value;
+            sums[2] += row_values[a] * slope;
+        }
+        sums
+    }
+}
+
+/// Adds every charge to the nodes around it.
+fn spread<const WIDE: usize>(
+    field: &mut [f64],
+    [rows, columns]: [usize; 2],
+    prototypes: usize,
+    stencil: &(impl Fn(usize) -> Stencil<WIDE> + Sync),
+    charges: &[f64],
+) {
+    // Prototypes in the order of the first row that they touch, and within it in their own.
+    let first_rows: Vec<u32> = (0..prototypes).into_par_iter().map(|k| stencil(k).first[0] as u32).collect();
+    let mut starts = vec![0; rows + 1];
+    first_rows.iter().for_each(|&row| starts[row as usize + 1] += 1);
+    (0..rows).for_each(|row| starts[row + 1] += starts[row]);
+    let mut next = starts.clone();
+    let mut order = vec![0u32; prototypes];
+    for (k, &row) in first_rows.iter().enumerate() {
+        order[next[row as usize]] = k as u32;
+        next[row as usize] += 1;
+    }
+    field.par_chunks_mut(STRIP * columns).enumerate().for_each(|(strip, nodes)| {
+        crate::interrupt::look();
+        let (top, below) = (strip * STRIP, strip * STRIP + nodes.len() / columns);
+        let touching = starts[top.saturating_sub(SUPPORT - 1)]..starts[below];
+        vectorized(
+            #[inline(always)]
+            || {
+                for &k in &order[touching.clone()] {
+                    let Stencil { first, by_row, by_column } = stencil(k as usize);
+                    let charge = charges[k as usize];
+                    for a in 0..SUPPORT {
+                        let row = first[0] + a;
+                        if (top..below).contains(&row) {
+                            let part = charge * by_row.values[a];
+                            let nodes = &mut nodes[(row - top) * columns + first[1]..][..WIDE];
+                            nodes.iter_mut().zip(by_column.values).for_each(|(node, value)| *node += part * value);
+                        }
+                    }
+                }
+            },
+        );
+    });
+}
+
+#[cfg(test)]
+#[path = "grid_tests.rs"]
+mod tests;

@@ -18,11 +18,11 @@ use super::newton::Held;
 use super::row::Row;
 use crate::affinity::pattern::{Pattern, split_rows};
 use crate::numeric::exponential::exp;
+use crate::numeric::vector::{LANES, vectorized};
 
 /// One number for ε_i and one for μ_i.
 pub(super) type Pair = [f64; 2];
 
-const LANES: usize = 8;
 /// Entries collected before the arithmetic on them.
 const CHUNK: usize = 32 * LANES;
 /// An exponent whose exponential is zero, below that of any entry.
@@ -84,7 +84,10 @@ impl<'a> Dual<'a> {
                 weights = rest;
                 let (l, rest) = logarithms.split_at_mut(length);
                 logarithms = rest;
-                let sums = pulp::Arch::new().dispatch(|| self.evaluate_row(at, i, w, l));
+                let sums = vectorized(
+                    #[inline(always)]
+                    || self.evaluate_row(at, i, w, l),
+                );
                 *gradient = [sums.mass - sums.mass_log - self.least_entropy, sums.mass - 1.0];
                 *block = [sums.curvature[2], -sums.curvature[1], sums.curvature[0]];
                 *value = 0.5 * sums.energy - self.least_entropy * at[i][0] - at[i][1];
@@ -243,7 +246,10 @@ impl<'a> Dual<'a> {
             for i in rows {
                 let range = pattern.range(i);
                 let values = &mut values[range.start - first..range.end - first];
-                pulp::Arch::new().dispatch(|| self.affinity_row(at, i, values));
+                vectorized(
+                    #[inline(always)]
+                    || self.affinity_row(at, i, values),
+                );
             }
         });
         values

@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::numeric::exponential::exp;
+use crate::numeric::vector::{LANES, vectorized};
 
 /// How far an entropy may be from its goal.
 const ENTROPY_TOLERANCE: f64 = 1e-11;
@@ -50,22 +51,28 @@ pub(crate) fn calibrate(costs: &[f32], perplexity: f64, sample: usize, scratch: 
     }
     crate::interrupt::look();
     let mean = scratch.iter().sum::<f64>() / scratch.len() as f64;
-    let log_epsilon = pulp::Arch::new().dispatch(|| temperature(scratch, mean.ln(), perplexity.ln()));
-    let epsilon = log_epsilon.exp();
-    let sums = pulp::Arch::new().dispatch(|| Sums::new(scratch, epsilon));
-    Ok(Calibrated { epsilon, mu: least - epsilon * sums.total.ln() })
+    let (start, goal) = (mean.ln(), perplexity.ln());
+    scratch.resize(scratch.len().next_multiple_of(LANES), f64::INFINITY);
+    let (groups, _) = scratch.as_chunks();
+    let (epsilon, total) = vectorized(
+        #[inline(always)]
+        || temperature(groups, start, goal),
+    );
+    Ok(Calibrated { epsilon, mu: least - epsilon * total.ln() })
 }
 
-/// The logarithm of ε, by Newton's method from `start` inside a bracket.
+/// ε and Σ exp(−c/ε), by Newton's method on log ε from `start` inside a bracket.
 #[inline(always)]
-fn temperature(costs: &[f64], start: f64, goal: f64) -> f64 {
+fn temperature(costs: &[[f64; LANES]], start: f64, goal: f64) -> (f64, f64) {
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     let mut at = start;
     for _ in 0..MAX_STEPS {
-        let (entropy, derivative) = Sums::new(costs, at.exp()).entropy_and_derivative(at.exp());
+        let epsilon = at.exp();
+        let sums = Sums::new(costs, epsilon);
+        let (entropy, derivative) = sums.entropy_and_derivative(epsilon);
         let short = goal - entropy;
         if short.abs() <= ENTROPY_TOLERANCE {
-            break;
+            return (epsilon, sums.total);
         }
         if short > 0.0 {
             low = at;
@@ -80,7 +87,8 @@ fn temperature(costs: &[f64], start: f64, goal: f64) -> f64 {
             break;
         }
     }
-    at
+    let epsilon = at.exp();
+    (epsilon, Sums::new(costs, epsilon).total)
 }
 
 /// Moments of the costs under the unnormalised weights exp(−c/ε).
@@ -91,16 +99,13 @@ struct Sums {
 }
 
 impl Sums {
-    /// In eight interleaved sums, which the compiler turns into vectors.
+    /// In interleaved sums, which the compiler turns into vectors: of groups that are copied, for of borrowed ones it
+    /// does not.
     #[inline(always)]
-    fn new(costs: &[f64], epsilon: f64) -> Self {
-        const LANES: usize = 8;
+    fn new(costs: &[[f64; LANES]], epsilon: f64) -> Self {
         let beta = 1.0 / epsilon;
         let mut sums = [[0.0; LANES]; 3];
-        let (groups, rest) = costs.as_chunks::<LANES>();
-        let mut padded = [f64::INFINITY; LANES];
-        padded[..rest.len()].copy_from_slice(rest);
-        for group in groups.iter().chain([&padded]) {
+        for &group in costs {
             for lane in 0..LANES {
                 // An infinite cost weighs nothing, but 0·∞ is not 0.
                 let cost = group[lane].min(f64::MAX.sqrt());

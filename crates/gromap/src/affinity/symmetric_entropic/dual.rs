@@ -18,17 +18,15 @@ use super::newton::Held;
 use super::row::Row;
 use crate::affinity::pattern::{Pattern, split_rows};
 use crate::numeric::exponential::exp;
+use crate::numeric::vector::{LANES, vectorized};
 
 /// One number for ε_i and one for μ_i.
 pub(super) type Pair = [f64; 2];
 
-const LANES: usize = 8;
 /// Entries collected before the arithmetic on them.
 const CHUNK: usize = 32 * LANES;
 /// An exponent whose exponential is zero, below that of any entry.
 const NO_MASS: f64 = -1e300;
-/// How far the logarithm of a row sum may be from zero after a row was balanced by itself: only half of it is gone.
-const NEAR_ONE: f64 = 0.05;
 /// What is larger is cut to this for the products.
 const LARGEST: f64 = 1e30;
 
@@ -84,7 +82,10 @@ impl<'a> Dual<'a> {
                 weights = rest;
                 let (l, rest) = logarithms.split_at_mut(length);
                 logarithms = rest;
-                let sums = pulp::Arch::new().dispatch(|| self.evaluate_row(at, i, w, l));
+                let sums = vectorized(
+                    #[inline(always)]
+                    || self.evaluate_row(at, i, w, l),
+                );
                 *gradient = [sums.mass - sums.mass_log - self.least_entropy, sums.mass - 1.0];
                 *block = [sums.curvature[2], -sums.curvature[1], sums.curvature[0]];
                 *value = 0.5 * sums.energy - self.least_entropy * at[i][0] - at[i][1];
@@ -154,7 +155,7 @@ impl<'a> Dual<'a> {
     }
 
     /// μ_i + μ_j − 2c and ε_i + ε_j of the entries of row i.
-    pub(super) fn entries(&self, at: &[Pair], i: usize) -> impl Iterator<Item = Pair> {
+    pub(super) fn entries(&self, at: &[Pair], i: usize) -> impl ExactSizeIterator<Item = Pair> {
         let (columns, costs) = self.pattern.row(i);
         columns.iter().zip(costs).map(move |(&j, &cost)| self.entry(at[i], at[j as usize], cost))
     }
@@ -192,10 +193,10 @@ impl<'a> Dual<'a> {
         out
     }
 
-    /// A Sinkhorn step: moves every μ_i half of the way to where row i, by itself, sums to one. Gives the largest
+    /// A Sinkhorn step: moves every μ_i half of the way towards where row i, by itself, sums to one. Gives the largest
     /// |logarithm of a row sum| before. It never raises f (see `row.rs`).
     pub(super) fn balance(&self, at: &mut [Pair]) -> f64 {
-        let steps = self.row_by_row(at, |row, _| row.balanced(0.0, 0.0, NEAR_ONE));
+        let steps = self.row_by_row(at, |row, _| row.balancing());
         let mut largest = 0.0f64;
         for (at, [log_sum, v]) in at.iter_mut().zip(&steps) {
             at[1] += 0.5 * v;
@@ -243,7 +244,10 @@ impl<'a> Dual<'a> {
             for i in rows {
                 let range = pattern.range(i);
                 let values = &mut values[range.start - first..range.end - first];
-                pulp::Arch::new().dispatch(|| self.affinity_row(at, i, values));
+                vectorized(
+                    #[inline(always)]
+                    || self.affinity_row(at, i, values),
+                );
             }
         });
         values

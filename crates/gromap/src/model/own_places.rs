@@ -200,3 +200,7 @@ fn places_of_block(state: &Training<'_>, rows: Range<usize>, dims: usize) -> Vec
     }
     places
 }
+
+#[cfg(test)]
+#[path = "own_places_tests.rs"]
+mod tests;

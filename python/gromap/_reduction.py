@@ -101,7 +101,11 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     labels_ : ndarray of shape (n_samples,)
         The prototype of every sample.
     embedding_ : ndarray of shape (n_samples, n_components)
-        The place of every sample.
+        The place of every sample: that of its prototype.
+    sample_places_ : ndarray of shape (n_samples, n_components)
+        A place of its own for every sample, among the prototypes: a map of all samples at the cost of one of n. For kernels of
+        the distance its nearest prototype is the one it belongs to; for "pca", "mds" and their like it is the least-squares
+        projection.
     plan_ : scipy.sparse.csr_array of shape (n_samples, n)
         The transport plan.
     prototype_indices_ : ndarray of shape (n,)
@@ -221,21 +225,25 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """
         return self.fit(X, y, sample_weight=sample_weight).embedding_
 
-    def transform(self, X):
-        """Place new samples, each by itself: on its prototype, or on a place of its own where every sample has one.
+    def transform(self, X, places="prototype"):
+        """Place new samples, each by itself: on its prototype, or on a place of its own.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             If both these and the samples fitted to are DataFrames, columns are matched by name.
+        places : {"prototype", "sample"}, default="prototype"
+            Whether a sample is placed where its prototype is, or on a place of its own among the prototypes, by the rule of
+            ``sample_places_``. With a prototype for every sample both are the same.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
+        check_scalar(places, "places", str)
         X = self._samples(X)
-        return self._model.transform(X, self._quietly()).astype(X.dtype, copy=False)
+        return self._model.transform(X, places, self._quietly()).astype(X.dtype, copy=False)
 
     predict = available_if(_has_labels)(Estimator.predict)
 
@@ -255,7 +263,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """
         check_is_fitted(self)
         X = self._samples(X)
-        places = self._model.transform(X, self._quietly())
+        places = self._model.transform(X, "prototype", self._quietly())
         return metrics.trustworthiness(X, places, n_neighbors=min(_SCORED_NEIGHBORS, (len(X) - 1) // 2))
 
     def path(self, X, sizes, *, warm=False, sample_weight=None):
@@ -353,6 +361,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.prototypes_ = self._in_precision(found["prototypes"])
         self.prototype_features_ = self._in_precision(found["features"])
         self.embedding_ = self._in_precision(found["embedding"])
+        self.sample_places_ = self._in_precision(model.sample_places())
         self.prototype_indices_ = found["kept"].astype(np.int64)
         return found
 

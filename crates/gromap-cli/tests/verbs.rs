@@ -311,3 +311,52 @@ fn manuals_and_completions_come_from_the_definition() {
     assert_eq!(bench.run(&["man", "-o", folder]).status.code(), Some(1));
     assert_eq!(bench.run(&["man", "dream"]).status.code(), Some(2));
 }
+
+#[test]
+fn samples_have_places_of_their_own() {
+    let bench = bench();
+    bench.json(&words(&fit(&["-o", "m.gromap", "--places", "own.csv"])));
+    let own = bench.text("own.csv");
+    assert!(own.starts_with("sample,label,x,y\n"), "{own}");
+    assert_eq!(own.lines().count(), SAMPLES + 1);
+    // Samples that were there before have the places they had, and the table of prototypes' places is another one.
+    bench.json(&["transform", "m.gromap", "x.npy", "-o", "placed.csv", "--places", "again.csv"]);
+    assert_eq!(bench.text("again.csv"), own);
+    assert_ne!(bench.text("placed.csv"), own);
+    bench.json(&["transform", "m.gromap", "x.npy", "-o", "plain.csv"]);
+    assert_eq!(bench.text("placed.csv"), bench.text("plain.csv"));
+    bench.json(&["transform", "m.gromap", "x.npy", "-o", "p.csv", "--places", "own.npy"]);
+    assert_eq!(bench.read("own.npy").len(), 128 + SAMPLES * 2 * 8);
+    // The same file from the same seed on other threads.
+    bench.json(&words(&fit(&["--threads", "1", "--places", "one.csv"])));
+    bench.json(&words(&fit(&["--threads", "3", "--places", "three.csv"])));
+    assert_eq!((bench.text("one.csv"), bench.text("three.csv")), (own.clone(), own));
+}
+
+#[test]
+fn places_are_an_output_like_any_other() {
+    let bench = bench();
+    let message = |arguments: &[&str], code: i32| {
+        let refused = bench.error(arguments, code);
+        refused["message"].as_str().unwrap_or_default().to_owned()
+    };
+    let fitted = words(&fit(&[])).into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let fitted: Vec<&str> = fitted.iter().map(String::as_str).collect();
+    assert!(message(&with(&fitted, &["--places", "own.txt"]), 2).contains("--places own.txt must end in .csv"));
+    assert!(
+        message(&with(&fitted, &["--places", "a.csv", "-o", "./a.csv"]), 2).contains("two outputs are the same file")
+    );
+    bench.write("own.csv", "mine");
+    assert!(message(&with(&fitted, &["--places", "own.csv"]), 1).contains("own.csv exists already"));
+    assert_eq!(bench.text("own.csv"), "mine");
+    bench.json(&with(&fitted, &["--places", "own.csv", "--force", "-o", "m.gromap"]));
+    assert!(bench.text("own.csv").starts_with("sample,label,x,y"));
+    bench.write("new.csv", "a,b,c,d\n1,2,3,4\n");
+    assert!(message(&["transform", "m.gromap", "new.csv", "--places", "new.csv", "--force"], 2).contains("is read"));
+    bench.json(&["cluster", "x.npy", "--clusters", "3", "--perplexity", "8", "-o", "c.gromap"]);
+    let refused = message(&["transform", "c.gromap", "x.npy", "--places", "no.csv"], 2);
+    assert!(refused.contains("clusters, which have no places"), "{refused}");
+    // Only what has places offers the option.
+    assert!(bench.printed(&["fit", "--help"]).contains("--places"));
+    assert!(!bench.printed(&["cluster", "--help"]).contains("--places"));
+}

@@ -186,15 +186,21 @@ impl FittedModel {
         Ok(PyArray1::from_vec(py, labels).into_any())
     }
 
-    /// The place of every new sample.
+    /// The place of every new sample: that of its prototype, or one of its own.
     fn transform<'py>(
         &self,
         py: Python<'py>,
         samples: SamplesArgument<'py>,
+        places: &str,
         running: Running,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let samples = samples.samples()?;
-        results::matrix(py, &running.run(py, |_| self.0.place(samples))?.places)
+        let (samples, places) = (samples.samples()?, word(places)?);
+        results::matrix(py, &running.run(py, |_| self.0.place_by(samples, places))?.places)
+    }
+
+    /// A place of its own for every training sample.
+    fn sample_places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        results::matrix(py, &self.0.sample_places())
     }
 
     /// The model as the bytes of a file.

@@ -77,7 +77,9 @@ pub use weights::SampleWeights;
 /// The choices that a fit offers, and what a model says of them afterwards.
 pub mod options {
     pub use crate::method::Uses;
-    pub use crate::model::{AlphaScale, Common, FittedTo, Level, Parameters, Placed, Projection, Scaling, Target};
+    pub use crate::model::{
+        AlphaScale, Common, FittedTo, Level, Parameters, Placed, Places, Projection, Scaling, Target,
+    };
     pub use crate::start::Start;
 }
 

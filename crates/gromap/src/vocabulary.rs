@@ -8,7 +8,7 @@ use crate::embedding::Normalization;
 use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::method::Method;
-use crate::model::{AlphaScale, FittedTo, Level, Projection, Scaling, Target};
+use crate::model::{AlphaScale, FittedTo, Level, Places, Projection, Scaling, Target};
 use crate::neighbors::Metric;
 use crate::observe::{Stage, StopReason};
 use crate::similarity::Definiteness;
@@ -88,6 +88,7 @@ words! {
     Scale ("target_scale") { UnitMaximum = "max", Raw = "raw", }
     FittedTo ("kind of data") { Samples = "samples", Distances = "distance", Similarity = "similarity", }
     Level ("level of a path") { Fresh = "fresh", Warm = "warm", }
+    Places ("places") { Prototype = "prototype", Sample = "sample", }
     StopReason ("reason to stop") {
         Converged = "converged", Stationary = "stationary", MaxRounds = "max_rounds", Inexact = "inexact",
         Interrupted = "interrupted",

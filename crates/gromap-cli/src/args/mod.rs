@@ -81,6 +81,10 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
 
+    /// Write a place of its own for every sample to this file: .csv, .tsv, or .npy (coordinates only)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) places: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) options: FitOptions,
 }
@@ -215,6 +219,10 @@ pub(crate) struct TransformArgs {
     /// Write labels and coordinates to this file: .csv, .tsv, or .npy (coordinates only; labels of clusters)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Write a place of its own for every new sample, not its prototype's, to this file: .csv, .tsv, or .npy (coordinates only)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) places: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) options: DataOptions,

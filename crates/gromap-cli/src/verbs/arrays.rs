@@ -17,6 +17,11 @@ pub(super) enum Format {
 impl Format {
     /// The format that a name tells; a table with commas where there is none. `or` is what else a name may tell.
     pub(super) fn of(path: Option<&Path>, or: &str) -> Outcome<Self> {
+        Self::of_option("-o", path, or)
+    }
+
+    /// The same for the file of another option.
+    pub(super) fn of_option(option: &str, path: Option<&Path>, or: &str) -> Outcome<Self> {
         let Some(path) = path else { return Ok(Self::Csv) };
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("csv") => Ok(Self::Csv),
@@ -24,7 +29,7 @@ impl Format {
             Some("npy") => Ok(Self::Npy),
             // A device or a pipe has no format of its own.
             _ if path.exists() && !path.is_file() => Ok(Self::Csv),
-            _ => Err(Failure::usage(format!("-o {} must end in .csv, .tsv or .npy{or}", shown(path)))),
+            _ => Err(Failure::usage(format!("{option} {} must end in .csv, .tsv or .npy{or}", shown(path)))),
         }
     }
 }

@@ -17,6 +17,7 @@
 //! | `radial` | the kernels of the distance, normalised | `profile`, `scaling` |
 //! | `gram` | the kernels of inner products | |
 //! | `map_kernel` | [`MapKernel`]: the kernel that a method chose | `gram`, `radial` |
+//! | `frozen_map` | the place of one sample among prototypes that do not move | `profile` |
 //! | `closed_form` | the best prototypes for the kernels of inner products, without iteration | |
 //!
 //! A file calls only those in its last column. From outside, a model minimises an `objective` with `adam`, or takes the
@@ -26,6 +27,7 @@ pub(crate) mod adam;
 mod attraction;
 pub(crate) mod closed_form;
 mod dense;
+pub(crate) mod frozen_map;
 mod gram;
 mod grid;
 mod kernel;

@@ -58,6 +58,7 @@ impl GromovClustering {
         Ok(Found {
             places: Matrix::zeros(self.clusters, 0),
             step: Some(self.row_step(prepared, &plan, &target, loss)?),
+            own_places: None,
             target: Some(target),
             plan,
             kept: (0..self.clusters as u32).collect(),

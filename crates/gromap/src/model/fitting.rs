@@ -2,6 +2,7 @@
 
 use super::joint::{Descended, Embedding, Iterate, Joint};
 use super::options::{AlphaScale, GromovDr, Parameters};
+use super::own_places::OwnPlaces;
 use super::prepared::{self, Found, Prepared};
 use super::{Model, classical, coarse};
 use crate::data::{Data, Run};
@@ -118,6 +119,12 @@ impl GromovDr {
             target: None,
             kept: (0..prototypes as u32).collect(),
             step: Some(joint.row_step(&iterate)),
+            own_places: Some(OwnPlaces::of(
+                joint.kernel,
+                joint.loss,
+                &iterate,
+                (joint.scale, self.common.spec(self.normalization).unit),
+            )?),
             plan: iterate.plan,
             loss: iterate.loss,
             loss_is_complete: joint.constant.is_some() || self.alpha == 0.0,
@@ -161,6 +168,7 @@ impl GromovDr {
             history: vec![loss],
             stop: StopReason::Converged,
             step: None,
+            own_places: None,
             eigenvalues: found.eigenvalues,
         })
     }

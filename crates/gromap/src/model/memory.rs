@@ -40,6 +40,8 @@ impl GromovDr {
                 MapKernel::Gram | MapKernel::Orthonormal => bytes(48, &[n as u64, dims]),
             };
             plan.hold("places and their steps", places, Stage::Start, Stage::Fit);
+            // Twice, while those of the blocks are put together.
+            plan.hold("places of the samples", bytes(16, &[samples, dims]), Stage::Fit, Stage::Fit);
             let compared = bytes(32, &[n as u64, features]);
             plan.hold("mean samples while they are compared", compared, Stage::Start, Stage::Fit);
         } else {
@@ -63,6 +65,7 @@ impl GromovDr {
             let (n, dims) = (n as u64, self.dims as u64);
             bytes(8, &[n, features.saturating_add(n).saturating_add(dims)])
                 .saturating_add(bytes(4, &[samples, features.saturating_add(2)]))
+                .saturating_add(bytes(8, &[samples, dims]))
         };
         let models = sizes.iter().map(of_model).fold(0u64, u64::saturating_add);
         plan.hold("models of the path", models, Stage::Fit, Stage::Fit);

@@ -9,6 +9,7 @@
 //! | `clusters.rs` | clusters: the plan and a target without places |
 //! | `path.rs` | several numbers of prototypes on one similarity |
 //! | `placement.rs` | new samples |
+//! | `own_places.rs` | a place of its own for every sample |
 //! | `memory.rs` | what a fit will hold |
 //! | `file/` | a model as bytes, and back |
 
@@ -20,6 +21,7 @@ mod fitting;
 mod joint;
 mod memory;
 mod options;
+mod own_places;
 mod path;
 mod placement;
 mod preparation;
@@ -29,8 +31,8 @@ use std::collections::HashMap;
 
 pub use self::options::{AlphaScale, Common, GromovClustering, GromovDr, Parameters, Target};
 pub use self::path::{Level, Path};
-pub use self::placement::Placed;
 use self::placement::Placement;
+pub use self::placement::{Placed, Places};
 use self::preparation::Preparation;
 pub use self::preparation::{Projection, Scaling};
 use crate::error::{Error, Result};
@@ -62,6 +64,8 @@ pub struct Model {
     pub kept: Vec<u32>,
     /// How all this was reached.
     pub outcome: Outcome,
+    /// Places of the training samples, N×d; `None` where every sample is a prototype, and for clusters.
+    pub(crate) sample_places: Option<Matrix<'static>>,
     pub(crate) preparation: Preparation,
     pub(crate) placement: Placement,
 }
@@ -97,6 +101,20 @@ impl Model {
             }
         }
         places
+    }
+
+    /// A place of its own for every training sample, N×d: among the prototypes of the map, nearest to its own one for kernels of
+    /// the distance. Where every sample is a prototype these are the prototypes.
+    ///
+    /// ```
+    /// # let samples = gromap::Matrix::from_fn(60, 2, |i, j| ((i * (j + 3)) % 17) as f64 + 40.0 * (i % 3) as f64);
+    /// let model = gromap::GromovDr::builder().prototypes(6).perplexity(5.0).fit(&samples)?;
+    /// assert_eq!((model.sample_places().rows(), model.sample_places().columns()), (60, 2));
+    /// assert_ne!(model.sample_places(), model.embedding());
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn sample_places(&self) -> Matrix<'_> {
+        self.sample_places.as_ref().map_or_else(|| self.embedding(), Matrix::view)
     }
 
     /// For every feature of the model, the column of new samples that has its name. Columns may come in any order, and

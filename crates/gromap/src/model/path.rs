@@ -8,6 +8,7 @@
 use faer::Mat;
 
 use super::options::{GromovDr, Parameters};
+use super::own_places::OwnPlaces;
 use super::{Model, prepared};
 use crate::affinity::{Multiplier, Training};
 use crate::data::{Data, Run};
@@ -136,6 +137,11 @@ fn align(model: &mut Model, before: &Model) {
         _ => (&here, &there),
     };
     model.prototypes = turned(&model.prototypes, from, to);
+    model.sample_places = model.sample_places.as_ref().map(|places| turned(places, from, to));
+    if let Some(OwnPlaces::LeastSquares { columns, shift }) = &mut placement.own_places {
+        *columns = turned(columns, &zero, &zero);
+        *shift = turned(&Matrix::from_fn(1, dims, |_, c| shift[c]), from, to).row(0).to_vec();
+    }
     if placement.step.is_none() {
         if let Multiplier::Places(places) = &placement.multiplier {
             placement.multiplier = Multiplier::Places(turned(places, from, to));

@@ -9,12 +9,17 @@
 //!
 //! and the sample goes to the prototype of the lowest G. Where every sample is a prototype, r = c·Z/λ are the coordinates
 //! themselves (the Nyström formula), or the mean place of the neighbours. Each new sample is placed by itself.
+//!
+//! The place of a sample is that of its prototype, or, on request, one of its own ([`Places`]): by the same row r and the rule of
+//! `own_places.rs`.
 
 use rayon::prelude::*;
 
 use super::Model;
+use super::own_places::{OwnPlaces, Placing};
 use crate::affinity::{Known, Multiplier, Training};
 use crate::data::{Data, Samples};
+use crate::embedding::frozen_map::Row;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::transport::{FeatureCost, TransportProblem};
@@ -54,6 +59,19 @@ pub(crate) struct Placement {
     pub(crate) multiplier: Multiplier,
     /// `None` where every sample is a prototype.
     pub(crate) step: Option<RowStep>,
+    /// How a row becomes a place of its own; `None` where every sample is a prototype, for clusters, and where new samples go to
+    /// the mean place of their neighbours.
+    pub(crate) own_places: Option<OwnPlaces>,
+}
+
+/// Which place a sample has on a map of fewer prototypes than samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Places {
+    /// That of its prototype.
+    #[default]
+    Prototype,
+    /// One of its own.
+    Sample,
 }
 
 /// Where new samples go.
@@ -76,10 +94,29 @@ impl Model {
     /// # Ok::<(), gromap::Error>(())
     /// ```
     pub fn place<'d>(&self, data: impl Into<Data<'d>>) -> Result<Placed> {
+        self.place_by(data, Places::Prototype)
+    }
+
+    /// The same with the places of the prototypes, or with places of their own.
+    pub fn place_by<'d>(&self, data: impl Into<Data<'d>>, places: Places) -> Result<Placed> {
         let Data::Samples(samples) = data.into() else {
             return Err(Error::Unsupported("new samples are placed by their features, not by pairs".into()));
         };
-        self.place_samples(&samples)
+        self.place_samples(&samples, places)
+    }
+
+    /// A place of its own for every new sample, N×d, by the rule that gave the training samples theirs
+    /// ([`sample_places`](Self::sample_places)). Clusters have no places: d is 0.
+    ///
+    /// ```
+    /// # let samples = gromap::Matrix::from_fn(60, 2, |i, j| ((i * (j + 3)) % 17) as f64 + 40.0 * (i % 3) as f64);
+    /// let model = gromap::GromovDr::builder().prototypes(6).perplexity(5.0).fit(&samples)?;
+    /// // A sample that was there before has the place it had.
+    /// assert_eq!(model.places_of(&samples)?, model.sample_places());
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn places_of<'d>(&self, data: impl Into<Data<'d>>) -> Result<Matrix<'static>> {
+        Ok(self.place_by(data, Places::Sample)?.places)
     }
 
     /// The prototype of every new sample; an error where every training sample is one.
@@ -90,36 +127,61 @@ impl Model {
         })
     }
 
-    fn place_samples(&self, samples: &Samples<'_>) -> Result<Placed> {
+    fn place_samples(&self, samples: &Samples<'_>, places: Places) -> Result<Placed> {
         if let Some(expected) = self.preparation.features {
             Error::check_len("number of features", expected, samples.columns())?;
         }
         samples.check_finite("samples")?;
         let prepared = self.preparation.apply(samples)?;
-        let Placement { training, multiplier, step } = &self.placement;
-        let rows = self.parameters.spec().recipe.new_samples().rows(
-            training,
-            multiplier,
-            &prepared,
-            self.preparation.frame.as_ref(),
-        )?;
+        let Placement { training, multiplier, step, .. } = &self.placement;
+        let spec = self.parameters.spec();
+        let known = |multiplier: &Multiplier| {
+            let frame = self.preparation.frame.as_ref();
+            spec.recipe.new_samples().rows(training, multiplier, &prepared, frame)
+        };
+        let rows = known(multiplier)?;
         let Some(step) = step else {
-            let places = rows.into_iter().flat_map(|known| multiplier.place(known)).collect::<Vec<_>>();
-            return Ok(Placed { labels: None, places: Matrix::new(places, samples.len(), multiplier.width())? });
+            return Ok(Placed { labels: None, places: multiplier.places(rows)? });
         };
         let scaled = step.features.as_ref().map(|_| self.preparation.scaled(samples)).transpose()?;
         let cost = step.features.as_ref().zip(scaled.as_ref());
         let cost = cost.map(|((features, share), samples)| FeatureCost::new(samples, features.view(), *share));
-        let training = self.plan.labels();
+        let members = self.plan.labels();
         let label = |(i, known): (usize, &Known)| match known {
-            Known::Seen(j) => training[*j],
+            Known::Seen(j) => members[*j],
             Known::Products(products) => step.label(products, cost.as_ref(), i),
         };
         let labels: Vec<u32> = rows.par_iter().enumerate().map(label).collect();
-        let dims = self.prototypes.columns();
-        let places = Matrix::from_fn(labels.len(), dims, |i, c| self.prototypes[(labels[i] as usize, c)]);
+        let places = match (places, &self.sample_places) {
+            (Places::Sample, Some(own)) => match &self.placement.own_places {
+                Some(rule) => {
+                    let map = (&self.prototypes, &members[..]);
+                    let placing = Placing::new(rule, spec.kernel, self.parameters.common().loss(), map);
+                    own_places(&placing, own, &rows, &labels)
+                }
+                None => {
+                    let neighbors = Multiplier::Places(own.clone());
+                    neighbors.places(known(&neighbors)?)?
+                }
+            },
+            _ => {
+                let dims = self.prototypes.columns();
+                Matrix::from_fn(labels.len(), dims, |i, c| self.prototypes[(labels[i] as usize, c)])
+            }
+        };
         Ok(Placed { labels: Some(labels), places })
     }
+}
+
+/// Places of new samples with these labels; one that was seen in training has the place it had there.
+fn own_places(placing: &Placing<'_>, trained: &Matrix<'_>, rows: &[Known], labels: &[u32]) -> Matrix<'static> {
+    let mut places = Matrix::zeros(rows.len(), trained.columns());
+    let out = places.values_mut().par_chunks_mut(trained.columns()).zip(rows).zip(labels);
+    out.for_each_init(Row::default, |row, ((out, known), &label)| match known {
+        Known::Seen(j) => out.copy_from_slice(trained.row(*j)),
+        Known::Products(products) => placing.place(label as usize, products, row, out),
+    });
+    places
 }
 
 impl RowStep {
@@ -140,7 +202,13 @@ impl RowStep {
 }
 
 impl Multiplier {
-    /// The place of a sample where every training sample is a prototype.
+    /// Places of samples that are what their rows were multiplied with.
+    fn places(&self, rows: Vec<Known>) -> Result<Matrix<'static>> {
+        let count = rows.len();
+        Matrix::new(rows.into_iter().flat_map(|known| self.place(known)).collect::<Vec<_>>(), count, self.width())
+    }
+
+    /// The place of a sample where every training sample has one.
     fn place(&self, known: Known) -> Vec<f64> {
         match known {
             Known::Products(products) => products,

@@ -1,6 +1,7 @@
 //! Data of any form on their way into a fit: one shape for samples, distances and similarities.
 
 use super::options::{Common, Parameters};
+use super::own_places::{self, OwnPlaces};
 use super::placement::{Placement, RowStep};
 use super::preparation::Preparation;
 use super::{FittedTo, Model};
@@ -58,6 +59,8 @@ pub(crate) struct Found {
     pub(crate) stop: StopReason,
     /// How samples choose among prototypes; `None` where every sample is one.
     pub(crate) step: Option<RowStep>,
+    /// How samples get places of their own; `None` where every sample is a prototype, and for clusters.
+    pub(crate) own_places: Option<OwnPlaces>,
     /// Eigenvalues behind the coordinates of a classical spectral embedding.
     pub(crate) eigenvalues: Vec<f64>,
 }
@@ -189,6 +192,10 @@ impl<'a> Prepared<'a> {
         };
         let numbers = found.places.values().iter().chain(found.target.iter().flat_map(Matrix::values));
         numbers.copied().try_for_each(|value| check_number("place of a prototype", value))?;
+        let sample_places =
+            own_places::of_training(&found, self.similarity(), spec.kernel, parameters.common().loss())?;
+        // Where the row of a new sample is not known, it goes by its neighbours.
+        let own_places = found.own_places.filter(|_| !spec.votes);
         let step = found.step.map(|step| if spec.votes { RowStep::vote(step.repulsion.len()) } else { step });
         let kind = self.similarity().definiteness();
         let certified = parameters.common().loss() == Loss::Square && kind.has_hard_optimum();
@@ -196,6 +203,7 @@ impl<'a> Prepared<'a> {
             parameters,
             fitted_to: self.fitted_to,
             prototypes: found.places,
+            sample_places,
             target: found.target,
             weights: found.plan.weights(),
             features: self.features.as_ref().map(|samples| samples.means(&found.plan)),
@@ -216,7 +224,7 @@ impl<'a> Prepared<'a> {
             plan: found.plan,
             kept: found.kept,
             preparation: self.preparation.clone(),
-            placement: Placement { training, multiplier, step },
+            placement: Placement { training, multiplier, step, own_places },
         })
     }
 }
@@ -252,6 +260,7 @@ impl Found {
         let rows = |matrix: &Matrix<'_>| Matrix::from_fn(n, matrix.columns(), |k, c| matrix[(at(k), c)]);
         self.places = rows(&self.places);
         self.plan = self.plan.restricted(&self.kept);
+        self.own_places = self.own_places.map(|rule| rule.restricted(&self.kept));
         self.step = self.step.map(|step| RowStep {
             attraction: Matrix::from_fn(n, n, |k, l| step.attraction[(at(k), at(l))]),
             repulsion: (0..n).map(|k| step.repulsion[at(k)]).collect(),

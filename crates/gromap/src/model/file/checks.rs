@@ -2,7 +2,9 @@
 
 use super::container::damaged;
 use crate::affinity::{Multiplier, NewSamples, Training};
+use crate::embedding::MapKernel;
 use crate::error::{Error, Result};
+use crate::model::own_places::OwnPlaces;
 use crate::model::placement::Placement;
 use crate::model::{Model, Parameters};
 use crate::numeric::{Matrix, Scalar};
@@ -44,6 +46,7 @@ impl Model {
         }
         self.check_multiplier()?;
         self.check_step()?;
+        self.check_own_places()?;
         self.check_training()
     }
 
@@ -69,6 +72,30 @@ impl Model {
             (Some((features, _)), Some(width)) => check_shape("prototype features", features, (n, width)),
             (Some((features, _)), None) => Error::check_len("number of prototype features", n, features.rows()),
             (None, _) => Ok(()),
+        }
+    }
+
+    fn check_own_places(&self) -> Result<()> {
+        let (n, dims) = (self.plan.prototypes(), self.prototypes.columns());
+        match (&self.sample_places, self.is_map() && self.placement.step.is_some()) {
+            (Some(places), true) => check_shape("places of samples", places, (self.plan.len(), dims))?,
+            (None, false) => {}
+            _ => return Err(damaged("samples have places of their own on a map of fewer prototypes, and only there")),
+        }
+        let spec = self.parameters.spec();
+        match (&self.placement.own_places, spec.kernel) {
+            (None, _) if spec.votes || self.sample_places.is_none() => Ok(()),
+            (Some(OwnPlaces::LeastSquares { columns, shift }), MapKernel::Gram) if !spec.votes => {
+                check_shape("columns that give places", columns, (n, dims))?;
+                Error::check_len("length of the shift of places", dims, shift.len())
+            }
+            (Some(OwnPlaces::Row { repulsion }), MapKernel::Radial(_)) => {
+                match repulsion.iter().all(|weight| *weight >= 0.0) {
+                    true => Error::check_len("weights of the repulsion", n, repulsion.len()),
+                    false => Err(damaged("a weight of the repulsion is negative")),
+                }
+            }
+            _ => Err(damaged("how samples get places of their own does not fit its method")),
         }
     }
 

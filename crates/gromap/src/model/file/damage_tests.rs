@@ -7,6 +7,7 @@ use super::tests::{SAMPLES, builder, fit, new_samples, small, soft};
 use super::*;
 use crate::affinity::{Multiplier, Training};
 use crate::method::Method;
+use crate::model::own_places::OwnPlaces;
 use crate::model::{AlphaScale, GromovDr, Parameters, Scaling};
 use crate::numeric::Matrix;
 use crate::plan::Plan;
@@ -149,6 +150,24 @@ fn parts_that_do_not_fit_are_refused() {
     for neighbors in [0, SAMPLES + 1] {
         map(&mut model).common.neighbors = Some(neighbors);
         refused(&model.to_bytes(), "neighbors is");
+    }
+    let mut model = good.clone();
+    model.sample_places = None;
+    refused(&model.to_bytes(), "samples have places of their own");
+    model.sample_places = Some(Matrix::zeros(SAMPLES, 3));
+    refused(&model.to_bytes(), "columns of the places of samples: expected 2, found 3");
+    for (rule, problem) in [
+        (None, "does not fit its method"),
+        (
+            Some(OwnPlaces::LeastSquares { columns: Matrix::zeros(5, 2), shift: vec![0.0; 2] }),
+            "does not fit its method",
+        ),
+        (Some(OwnPlaces::Row { repulsion: vec![1.0; 4] }), "weights of the repulsion: expected 5, found 4"),
+        (Some(OwnPlaces::Row { repulsion: vec![-1.0; 5] }), "a weight of the repulsion is negative"),
+    ] {
+        let mut model = good.clone();
+        model.placement.own_places = rule;
+        refused(&model.to_bytes(), problem);
     }
     let mut model = good;
     model.placement.step.as_mut().unwrap().attraction = Matrix::zeros(5, 4);

@@ -4,6 +4,7 @@ use super::container::{Reader, Writer, damaged};
 use super::header::MultiplierForm;
 use crate::affinity::{Multiplier, Training};
 use crate::error::{Error, Result};
+use crate::model::own_places::OwnPlaces;
 use crate::model::placement::{Placement, RowStep};
 use crate::model::preparation::Preparation;
 use crate::numeric::Matrix;
@@ -138,6 +139,15 @@ pub(super) fn write_placement<'a>(out: &mut Writer<'a>, placement: &'a Placement
             out.scalar("step.features_share", *share);
         }
     }
+    match &placement.own_places {
+        Some(OwnPlaces::LeastSquares { columns, shift }) => {
+            out.matrix("own_places.columns", columns);
+            out.vector("own_places.shift", shift);
+        }
+        Some(OwnPlaces::Row { repulsion }) => out.vector("own_places.repulsion", repulsion),
+        // Frames are those of methods whose new samples go by their neighbours.
+        Some(OwnPlaces::Frame { .. }) | None => {}
+    }
 }
 
 pub(super) fn read_placement(
@@ -164,7 +174,18 @@ pub(super) fn read_placement(
         MultiplierForm::OwnPlaces => Multiplier::Places(from.matrix("multiplier.places")?),
     };
     let step = from.has("step.attraction").then(|| read_step(from)).transpose()?;
-    Ok(Placement { training, multiplier, step })
+    Ok(Placement { training, multiplier, step, own_places: read_own_places(from)? })
+}
+
+fn read_own_places(from: &mut Reader<'_>) -> Result<Option<OwnPlaces>> {
+    if from.has("own_places.repulsion") {
+        return Ok(Some(OwnPlaces::Row { repulsion: from.vector("own_places.repulsion")? }));
+    }
+    let least_squares = from.has("own_places.columns").then(|| -> Result<_> {
+        let (columns, shift) = (from.matrix("own_places.columns")?, from.vector("own_places.shift")?);
+        Ok(OwnPlaces::LeastSquares { columns, shift })
+    });
+    least_squares.transpose()
 }
 
 fn read_step(from: &mut Reader<'_>) -> Result<RowStep> {

@@ -68,6 +68,8 @@ fn comes_back(model: &Model) {
     assert_eq!(again.predict(new_samples()), model.predict(new_samples()));
     assert_eq!(again.place(new_samples()), model.place(new_samples()));
     assert_eq!(again.embedding(), model.embedding());
+    assert_eq!(again.sample_places(), model.sample_places());
+    assert_eq!(again.places_of(new_samples()), model.places_of(new_samples()));
 }
 
 fn text(model: &Model) -> String {

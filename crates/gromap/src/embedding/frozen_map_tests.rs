@@ -76,7 +76,7 @@ fn the_steps_end_at_the_minimum_of_a_grid() {
 fn derivatives_are_those_of_finite_differences() {
     for form in FORMS {
         for dims in [1, 2, 3] {
-            let n = if dims == 1 { 5 } else { 10 };
+            let n = [5, 9, 10][dims - 1];
             with_map(form, n, dims, |map| {
                 let (own, h) = (2, 1e-5);
                 let mut row = Row::default();
@@ -107,7 +107,7 @@ fn derivatives_are_those_of_finite_differences() {
 fn no_step_goes_up_and_the_last_gradient_is_none() {
     for form in FORMS {
         for dims in [1, 2, 3] {
-            let n = if dims == 1 { 6 } else { 18 };
+            let n = [6, 9, 18][dims - 1];
             with_map(form, n, dims, |map| {
                 for own in 0..n {
                     let mut row = Row::default();
@@ -128,7 +128,7 @@ fn no_step_goes_up_and_the_last_gradient_is_none() {
 fn samples_stay_in_the_cell_of_their_prototype_and_move_towards_what_they_see() {
     for form in FORMS {
         for dims in [1, 2, 3] {
-            let n = if dims == 1 { 6 } else { 18 };
+            let n = [6, 9, 18][dims - 1];
             with_map(form, n, dims, |map| {
                 let (mut row, mut place) = (Row::default(), vec![0.0; dims]);
                 for own in 0..n {
@@ -137,7 +137,7 @@ fn samples_stay_in_the_cell_of_their_prototype_and_move_towards_what_they_see() 
                     let neighbor = others.min_by(|&a, &b| around[a].total_cmp(&around[b]));
                     for seen in 0..n {
                         // Far more of another prototype than of the own one.
-                        let products: Vec<f64> = (0..n).map(|l| if l == seen { 0.9 } else { 0.01 }).collect();
+                        let products: Vec<f64> = (0..n).map(|l| if l == seen { 0.9 } else { 0.001 }).collect();
                         map.place(own, &products, &mut row, &mut place);
                         let squares = squared_distances(&map.axes, &place);
                         let nearest = (0..n).min_by(|&a, &b| squares[a].total_cmp(&squares[b]));

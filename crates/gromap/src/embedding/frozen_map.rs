@@ -95,20 +95,20 @@ struct Value {
     majorant: f64,
 }
 
-/// v of the table above, for `scale` times the similarity and prototypes whose kernel is `target`.
+/// v of the table above, for `scale` times the similarity and the diagonal of C_Z.
 pub(crate) fn repulsion_weights(
     kernel: Radial,
     loss: Loss,
-    (target, weights): (&Matrix<'_>, &[f64]),
+    (diagonal, weights): (&[f64], &[f64]),
     scale: f64,
 ) -> Vec<f64> {
     use Normalization::{Cells, DoublyStochastic, DoublyStochasticCells, Measure, None};
     let of = |(l, &q): (usize, &f64)| match (loss, kernel.normalization) {
         // w(0) = 1, so that the diagonal is what the kernel is multiplied with.
-        (Loss::Kl, DoublyStochastic) => q * target[(l, l)].sqrt(),
-        (Loss::Kl, DoublyStochasticCells) => target[(l, l)].sqrt(),
+        (Loss::Kl, DoublyStochastic) => q * diagonal[l].sqrt(),
+        (Loss::Kl, DoublyStochasticCells) => diagonal[l].sqrt(),
         (Loss::Kl, Cells) => 1.0,
-        (Loss::Kl, Measure | None) => q * target[(l, l)] / scale,
+        (Loss::Kl, Measure | None) => q * diagonal[l] / scale,
         _ => q,
     };
     weights.iter().enumerate().map(of).collect()

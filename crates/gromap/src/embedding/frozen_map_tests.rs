@@ -26,7 +26,7 @@ fn prototypes(n: usize, dims: usize) -> Matrix<'static> {
 /// A row that sees its own prototype most and some others.
 fn products(n: usize, own: usize, turn: usize) -> Vec<f64> {
     let mut row = vec![0.0; n];
-    (0..n).filter(|l| (l + turn) % 2 == 0).for_each(|l| row[l] = 0.02 + 0.03 * ((l * 7 + turn * 3) % 5) as f64 / 5.0);
+    (0..n).filter(|l| (l + turn).is_multiple_of(2)).for_each(|l| row[l] = 0.02 + 0.03 * ((l * 7 + turn * 3) % 5) as f64 / 5.0);
     row[own] = 0.3;
     row
 }
@@ -38,7 +38,8 @@ fn with_map(form: (Profile, Normalization, Loss), n: usize, dims: usize, run: im
     let whole: f64 = weights.iter().sum();
     let weights: Vec<f64> = weights.iter().map(|q| q / whole).collect();
     let target = kernel.eval(&places, &weights).unwrap();
-    let repulsion = repulsion_weights(kernel, loss, (&target, &weights), 1.0);
+    let diagonal: Vec<f64> = (0..weights.len()).map(|k| target[(k, k)]).collect();
+    let repulsion = repulsion_weights(kernel, loss, (&diagonal, &weights), 1.0);
     run(&FrozenMap::new(kernel, loss, &places, &repulsion));
 }
 

@@ -123,6 +123,13 @@ pub(super) fn widest_spacing(profile: Profile) -> Option<f64> {
     }
 }
 
+/// Bytes that a grid for so many prototypes takes, at most: of a node its field, its transforms before and after the columns, and four numbers
+/// of the kernel's.
+pub(crate) fn most_bytes(prototypes: u64) -> u64 {
+    let pairs = prototypes as f64 * prototypes as f64;
+    72 * (NODES_OF_A_PAIR * pairs).min(MOST_NODES as f64) as u64
+}
+
 /// The least and the largest.
 fn span(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)))
@@ -131,6 +138,9 @@ fn span(values: &[f64]) -> (f64, f64) {
 impl Layout {
     /// The grid for a map that spans this much; none if all pairs are sooner done.
     fn new(widest: f64, spans: &[(f64, f64)], prototypes: usize) -> Option<Self> {
+        if spans.iter().any(|(low, high)| !(high - low).is_finite()) {
+            return None;
+        }
         let width = spans.iter().map(|(low, high)| high - low).fold(0.0, f64::max);
         if !width.is_finite() {
             return None;

@@ -4,6 +4,7 @@
 //! | file | part | calls |
 //! |---|---|---|
 //! | `adam` | an optimiser: from a start to a minimum of the objective, for prototypes of many samples | `objective` |
+//! | `descent` | another, with momentum, for very many prototypes | `objective`, `scaling` |
 //! | `objective` | E(Z) for given M and q: its value and gradient, put together from sums over pairs | `dense`, `attraction`, `repulsion`, `scaling`, `kernel` |
 //! | `dense` | attraction and repulsion in one pass, for a dense M | `attraction`, `repulsion`, `pairs` |
 //! | `attraction` | the sum ⟨M, a(W)⟩; by itself for a sparse M, with a prototype for every sample or for few | `pairs`, `profile` |
@@ -20,13 +21,14 @@
 //! | `frozen_map` | the place of one sample among prototypes that do not move | `profile` |
 //! | `closed_form` | the best prototypes for the kernels of inner products, without iteration | |
 //!
-//! A file calls only those in its last column. From outside, a model minimises an `objective` with `adam`, or takes the
+//! A file calls only those in its last column. From outside, a model minimises an `objective` with `adam` or `descent`, or takes the
 //! `closed_form`; a plan step asks a [`PrototypeKernel`] for C_Z.
 
 pub(crate) mod adam;
 mod attraction;
 pub(crate) mod closed_form;
 mod dense;
+pub(crate) mod descent;
 pub(crate) mod frozen_map;
 mod gram;
 mod grid;
@@ -43,6 +45,7 @@ mod tests;
 mod umap_curve;
 
 pub use self::gram::{Gram, OrthonormalGram};
+pub(crate) use self::grid::most_bytes as most_bytes_of_grid;
 pub use self::kernel::PrototypeKernel;
 pub use self::map_kernel::MapKernel;
 pub use self::profile::Profile;

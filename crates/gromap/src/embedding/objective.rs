@@ -46,6 +46,19 @@ enum Mass<'a> {
     Sparse(StoredPairs<'a>, Repulsion),
 }
 
+/// C_Z by its factors: C_kl = f_k·w(d²_kl)·f_l.
+pub(crate) struct Factored {
+    /// f
+    pub(crate) factors: Vec<f64>,
+    /// C_Z·q
+    pub(crate) sums: Vec<f64>,
+    /// E
+    pub(crate) value: f64,
+}
+
+/// With more prototypes than this, sums over all pairs are left to the approximation that the steps are made with.
+const MOST_EXACT: usize = 20_000;
+
 /// E(Z) for given M and q.
 #[derive(Clone)]
 pub(crate) struct Objective<'a> {
@@ -91,7 +104,6 @@ impl<'a> Objective<'a> {
 
     /// The objective for many prototypes of few samples each: a symmetric M as it is, weights included, of which few entries are not zero.
     /// Under the binary cross-entropy, which is infinite there, the pair of a prototype with itself never counts.
-    #[cfg_attr(not(test), expect(dead_code, reason = "maps of many prototypes are to call it"))]
     pub(crate) fn of_sparse(
         kernel: Radial,
         loss: Loss,
@@ -135,6 +147,11 @@ impl<'a> Objective<'a> {
         )
     }
 
+    /// q
+    pub(super) fn weights(&self) -> &[f64] {
+        self.weights
+    }
+
     /// Where the factors of a doubly stochastic kernel begin.
     pub(crate) fn scaling(&self) -> Scaling {
         let has_factors = self.kernel.normalization == Normalization::DoublyStochastic;
@@ -156,6 +173,29 @@ impl<'a> Objective<'a> {
             scaling.settle(self.weights, &self.margins, tolerance, sums);
         }
         self.evaluate::<true>(prototypes, scaling)
+    }
+
+    /// C_Z as it is normalised here, for kernels that are one law on pairs and an M of stored pairs. The sums run over all pairs
+    /// where that takes no longer than the steps that came before.
+    pub(crate) fn factored(&self, prototypes: &Matrix<'_>, scaling: &mut Scaling) -> Result<Factored> {
+        let value = self.value_and_gradient(prototypes, scaling)?.0;
+        let weights = scaling.times(self.weights);
+        let coordinates = Coordinates::new(prototypes, &weights);
+        let is_small = self.weights.len() <= MOST_EXACT;
+        let repulsion = self.repulsion().filter(|_| !is_small).unwrap_or(Repulsion::exact(self.self_pairs));
+        let sums = repulsion.sums::<false>(self.kernel, self.loss, &coordinates).weighted;
+        let whole = self.margins.iter().sum::<f64>() / sums.value();
+        let factors = scaling.times(&vec![whole.sqrt(); weights.len()]);
+        // q̃_k·(W·q̃)_k, by q_k; where nobody is, by the definition.
+        let alone = |k: usize| {
+            let square = |l: usize| coordinates.squared_distance(k, l);
+            (0..weights.len()).map(|l| weights[l] * self.kernel.profile.at(square(l)).w).sum::<f64>()
+        };
+        let sum = |k: usize| match self.weights[k] {
+            0.0 => whole.sqrt() * factors[k] * alone(k),
+            weight => whole * sums.rows[k] / weight,
+        };
+        Ok(Factored { value, sums: (0..weights.len()).map(sum).collect(), factors })
     }
 
     fn repulsion(&self) -> Option<Repulsion> {

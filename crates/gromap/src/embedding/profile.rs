@@ -17,6 +17,7 @@
 
 use super::umap_curve;
 use crate::error::{Error, Result};
+use crate::numeric::vector::vectorized;
 use crate::numeric::{exponential, logarithm};
 
 /// Logarithms of a kernel are kept above this: a positive entry never becomes zero, on which the logarithmic losses would
@@ -60,6 +61,31 @@ impl Profile {
         }
         let (a, b) = umap_curve::fit(min_dist, spread);
         Ok(Self::Umap { a, b })
+    }
+
+    /// w in place of squared distances, in vector instructions.
+    pub(crate) fn values(self, squares: &mut [f64]) {
+        self.replace(squares, |kernel| kernel.w);
+    }
+
+    /// log w, likewise.
+    pub(crate) fn logs(self, squares: &mut [f64]) {
+        self.replace(squares, |kernel| kernel.log);
+    }
+
+    fn replace(self, squares: &mut [f64], of: impl Fn(RawKernel) -> f64 + Copy) {
+        vectorized(
+            #[inline(always)]
+            || match self {
+                Self::Gaussian => squares.iter_mut().for_each(|s| *s = of(Gaussian.at::<true>(*s))),
+                Self::Student => squares.iter_mut().for_each(|s| *s = of(Student.at::<true>(*s))),
+                Self::HeavyTailed => squares.iter_mut().for_each(|s| *s = of(HeavyTailed.at::<true>(*s))),
+                Self::Umap { a, b } => {
+                    let curve = Umap { a, b };
+                    squares.iter_mut().for_each(|s| *s = of(curve.at::<true>(s.max(f64::MIN_POSITIVE))));
+                }
+            },
+        );
     }
 
     /// The kernel at one squared distance, by the functions of the standard library.

@@ -2,21 +2,42 @@
 //!
 //! The Gram families are eigenproblems of D_h^{1/2}·C_X·D_h^{1/2}, solved through products with the operator, never as an
 //! N×N matrix. Neighbour embeddings minimise the same objective as prototypes do; its attraction is as sparse as C_X,
-//! and its repulsion runs over all pairs. The pair of a sample with itself does not count, as in all implementations of these methods.
+//! and its repulsion runs over all pairs, on a grid if there are many. The pair of a sample with itself does not count, as in all
+//! implementations of these methods.
 
 use crate::embedding::adam::Adam;
+use crate::embedding::descent::{Descent, Pace};
 use crate::embedding::objective::Objective;
-use crate::embedding::{MapKernel, Radial, closed_form};
+use crate::embedding::{MapKernel, Normalization, Radial, closed_form};
 use crate::error::Result;
 use crate::loss::Loss;
 use crate::numeric::Matrix;
-use crate::numeric::spectrum::leading_of_similarity;
+use crate::numeric::spectrum::{leading_of_similarity, roughly_leading_of_similarity};
+use crate::observe::{Observer, Round, StopReason, Stopping, drive};
 use crate::similarity::{Contents, Similarity};
 
 /// Early exaggeration, as in t-SNE: first with the attraction multiplied, which lets clusters pass through each other, then
-/// as it is.
-const EXAGGERATED: (f64, Adam) = (12.0, Adam { steps: 250, learning_rate: 1.0 });
-const PLAIN: Adam = Adam { steps: 750, learning_rate: 1.0 };
+/// as it is. After so many steps of it little moves any more.
+const EXAGGERATION: f64 = 6.0;
+const EXAGGERATED: (Pace, usize) = (Pace { momentum: 0.8, rate: 1.0 / EXAGGERATION }, 100);
+/// The pace of many samples, about half of what they would fly apart at, and of few, from where Adam brought them.
+const MANY: usize = 1000;
+const OF_MANY: Pace = Pace { momentum: 0.9, rate: 2.0 };
+const OF_FEW: Pace = Pace { momentum: 0.8, rate: 0.5 };
+/// Steps of a round, after which the loss is looked at.
+const ROUND: usize = 50;
+/// Rounds end when one lowers the loss by no more than this many times the tolerance of the fit, which is meant for rounds that find a
+/// plan too: 0.2% unless asked otherwise.
+const TOLERANCES_OF_A_ROUND: f64 = 200.0;
+/// Times that the rate is halved in a round that would end higher than it began.
+const MOST_HALVINGS: usize = 6;
+
+/// Adam, for few samples, which it leaves at rest, and for losses and normalisations with forces on all scales.
+const ADAM: [(f64, Adam); 2] =
+    [(12.0, Adam { steps: 250, learning_rate: 1.0 }), (1.0, Adam { steps: 750, learning_rate: 1.0 })];
+/// What tells whether it came to an end.
+const MORE: Adam = Adam { steps: ROUND, learning_rate: 0.1 };
+
 /// Spread of the start, next to the width 1 of the kernels.
 const START_SPREAD: f64 = 1e-2;
 
@@ -28,8 +49,27 @@ pub(crate) struct Places {
     pub(crate) prototypes: Matrix<'static>,
     /// The eigenvalues of C_X behind the coordinates; empty for neighbour embedding.
     pub(crate) eigenvalues: Vec<f64>,
-    /// E, but for the part that no places change.
-    pub(crate) value: f64,
+    /// The loss at the start and after every round, never increasing.
+    pub(crate) history: Vec<f64>,
+    pub(crate) stop: StopReason,
+}
+
+impl Places {
+    /// Those of a closed form.
+    fn found(prototypes: Matrix<'static>, eigenvalues: Vec<f64>, loss: f64) -> Self {
+        Self { prototypes, eigenvalues, history: vec![loss], stop: StopReason::Converged }
+    }
+}
+
+/// What is minimised besides the places, and when that ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Task {
+    pub(crate) dims: usize,
+    /// What the similarity is multiplied with.
+    pub(crate) scale: f64,
+    /// The part of the loss that no places change, as far as it is known.
+    pub(crate) constant: f64,
+    pub(crate) stopping: Stopping,
 }
 
 /// Embeds every sample.
@@ -37,8 +77,10 @@ pub(crate) fn embed(
     similarity: &dyn Similarity,
     weights: &[f64],
     (kernel, loss): (MapKernel, Loss),
-    (dims, scale): (usize, f64),
+    task: Task,
+    observer: &mut dyn Observer,
 ) -> Result<Places> {
+    let Task { dims, constant, .. } = task;
     match kernel {
         MapKernel::Gram => {
             let found = leading_of_similarity(similarity, Some(weights), dims.min(weights.len()))?;
@@ -46,18 +88,15 @@ pub(crate) fn embed(
             let prototypes = closed_form::scaled(&found.values, &vectors, weights, dims);
             // ‖C − ZZᵀ‖² = ‖C‖² − Σ λ² in the metric of the weights.
             let value = -found.values.iter().map(|value| value.max(0.0).powi(2)).sum::<f64>();
-            Ok(Places { prototypes, eigenvalues: found.values, value })
+            Ok(Places::found(prototypes, found.values, constant + value))
         }
         MapKernel::Orthonormal => {
             let found = leading_of_similarity(similarity, Some(weights), (dims + 1).min(weights.len()))?;
             let prototypes = closed_form::unit_frame(&found.vectors.transposed(), weights, dims);
-            let value = found.values.iter().skip(1).map(|value| 1.0 - 2.0 * value).sum();
-            Ok(Places { prototypes, eigenvalues: found.values, value })
+            let value: f64 = found.values.iter().skip(1).map(|value| 1.0 - 2.0 * value).sum();
+            Ok(Places::found(prototypes, found.values, constant + value))
         }
-        MapKernel::Radial(radial) => {
-            let (value, prototypes) = neighbor_embedding(similarity, weights, (radial, loss), (dims, scale))?;
-            Ok(Places { prototypes, eigenvalues: Vec::new(), value })
-        }
+        MapKernel::Radial(radial) => neighbor_embedding(similarity, weights, (radial, loss), task, observer),
     }
 }
 
@@ -65,14 +104,14 @@ fn neighbor_embedding(
     similarity: &dyn Similarity,
     weights: &[f64],
     (radial, loss): (Radial, Loss),
-    (dims, scale): (usize, f64),
-) -> Result<(f64, Matrix<'static>)> {
-    let size = weights.len();
-    let found = leading_of_similarity(similarity, Some(weights), (dims + 1).min(size))?;
-    let start = closed_form::places(&closed_form::unit_frame(&found.vectors.transposed(), weights, dims));
-    let length = start.values().iter().map(|v| v * v).sum::<f64>() / start.values().len() as f64;
-    let factor = START_SPREAD / length.sqrt().max(f64::MIN_POSITIVE);
-    let start = Matrix::from_fn(size, dims, |i, c| factor * start[(i, c)]);
+    task: Task,
+    observer: &mut dyn Observer,
+) -> Result<Places> {
+    let scale = task.scale;
+    let start = spectral_start(similarity, weights, task.dims)?;
+    // What does not count is not wrong: pairs of a sample with itself are compared with what they are.
+    let own = |(i, h): (usize, &f64)| loss.at_best_target(scale * h * h * similarity.diagonal(i), h * h);
+    let constant = task.constant + weights.iter().enumerate().map(own).sum::<f64>();
     let dense;
     let objective = match similarity.contents() {
         Contents::Sparse(sparse) if Objective::is_of_pair_sums(radial, loss) && sparse.is_symmetric() => {
@@ -83,12 +122,79 @@ fn neighbor_embedding(
             Objective::new(radial, loss, &dense, weights).without_self_pairs()
         }
     };
-    let (exaggeration, first) = EXAGGERATED;
-    let (_, start) = first.descend(&objective.with_early_exaggeration(exaggeration), start)?;
-    let (value, places) = PLAIN.descend(&objective, start)?;
-    // What does not count is not wrong: pairs of a sample with itself are compared with what they are.
-    let own = |(i, h): (usize, &f64)| loss.at_best_target(scale * h * h * similarity.diagonal(i), h * h);
-    Ok((value + weights.iter().enumerate().map(own).sum::<f64>(), places))
+    let task = Task { constant, ..task };
+    let is_one_law = matches!(radial.normalization, Normalization::Measure | Normalization::DoublyStochastic);
+    if is_one_law && loss == Loss::Kl && weights.len() >= MANY {
+        let mut descent = Descent::new(&objective, start.clone());
+        let (pace, steps) = EXAGGERATED;
+        descent.run(&objective.with_early_exaggeration(EXAGGERATION), pace, steps)?;
+        // Under a kernel that falls as fast as the Gaussian, samples may fly so far apart that nothing is left between them.
+        if descent.value(&objective)?.is_finite() {
+            return in_rounds(&objective, descent, OF_MANY, task, observer);
+        }
+    }
+    let mut prototypes = start;
+    for (exaggeration, adam) in ADAM {
+        prototypes = adam.descend(&objective.with_early_exaggeration(exaggeration), prototypes)?.1;
+    }
+    if is_one_law && loss == Loss::Kl {
+        return in_rounds(&objective, Descent::new(&objective, prototypes), OF_FEW, task, observer);
+    }
+    let before = constant + Descent::new(&objective, prototypes.clone()).value(&objective)?;
+    let (value, prototypes) = MORE.descend(&objective, prototypes)?;
+    let history = vec![before, before.min(constant + value)];
+    let is_at_rest = before - history[1] <= TOLERANCES_OF_A_ROUND * task.stopping.rel_tolerance * history[1].abs();
+    let stop = if is_at_rest { StopReason::Converged } else { StopReason::MaxRounds };
+    Ok(Places { prototypes, eigenvalues: Vec::new(), history, stop })
+}
+
+/// The leading eigenvectors of the graph, small: what is near stays near from the first step on.
+fn spectral_start(similarity: &dyn Similarity, weights: &[f64], dims: usize) -> Result<Matrix<'static>> {
+    let size = weights.len();
+    let found = roughly_leading_of_similarity(similarity, weights, (dims + 1).min(size))?;
+    let start = closed_form::places(&closed_form::unit_frame(&found.vectors.transposed(), weights, dims));
+    let length = start.values().iter().map(|v| v * v).sum::<f64>() / start.values().len() as f64;
+    let factor = START_SPREAD / length.sqrt().max(f64::MIN_POSITIVE);
+    Ok(Matrix::from_fn(size, dims, |i, c| factor * start[(i, c)]))
+}
+
+/// Rounds of steps until one is worth no more than the tolerance. A round that would end higher starts again from where it began, at rest
+/// and at half the rate.
+fn in_rounds(
+    objective: &Objective<'_>,
+    mut descent: Descent,
+    mut pace: Pace,
+    task: Task,
+    observer: &mut dyn Observer,
+) -> Result<Places> {
+    let mut best = (descent.value(objective)?, descent.prototypes().clone());
+    let mut failed = None;
+    let first = task.constant + best.0;
+    let mut round = || -> Result<Round> {
+        for _ in 0..MOST_HALVINGS {
+            descent.run(objective, pace, ROUND)?;
+            let value = descent.value(objective)?;
+            if value < best.0 {
+                best = (value, descent.prototypes().clone());
+                return Ok(Round { loss: task.constant + value, moved: true });
+            }
+            pace.rate *= 0.5;
+            descent.restart(objective, best.1.clone());
+        }
+        Ok(Round { loss: task.constant + best.0, moved: false })
+    };
+    let rel_tolerance = TOLERANCES_OF_A_ROUND * task.stopping.rel_tolerance;
+    let stopping = Stopping { rel_tolerance, ..task.stopping };
+    let (history, stop) = drive(&stopping, observer, first, || {
+        round().unwrap_or_else(|error| {
+            failed = Some(error);
+            Round { loss: f64::NAN, moved: false }
+        })
+    });
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(Places { prototypes: best.1, eigenvalues: Vec::new(), history, stop }),
+    }
 }
 
 /// h_i·c·C_ij·h_j, N×N: only for kernels that need all pairs at once.
@@ -106,3 +212,7 @@ fn dense_mass(similarity: &dyn Similarity, weights: &[f64], scale: f64) -> Matri
     }
     mass
 }
+
+#[cfg(test)]
+#[path = "classical_tests.rs"]
+mod tests;

@@ -1,8 +1,10 @@
 //! From a [`GromovDr`] and data to a map.
 
 use super::joint::{Descended, Embedding, Iterate, Joint};
+use super::many::{self, Many};
 use super::options::{AlphaScale, GromovDr, Parameters};
 use super::own_places::OwnPlaces;
+use super::placement::RowStep;
 use super::prepared::{self, Found, Prepared};
 use super::{Model, classical, coarse};
 use crate::data::{Data, Run};
@@ -10,10 +12,10 @@ use crate::embedding::{MapKernel, closed_form};
 use crate::error::{Error, Result};
 use crate::method::Spec;
 use crate::numeric::Matrix;
-use crate::observe::{Event, Observer, Stage, StopReason};
+use crate::observe::{Event, Observer, Stage};
 use crate::outcome::lowest_of;
 use crate::plan::{Plan, check_prototypes};
-use crate::start::Start;
+use crate::start::{Ground, Start};
 
 impl GromovDr {
     /// Fits a map to samples, distances or a similarity.
@@ -64,7 +66,7 @@ impl GromovDr {
         }
         if prototypes.is_none_or(|n| n == prepared.weights.len()) {
             observer.on(&Event::Stage(Stage::Fit));
-            return self.classical(prepared, &spec, scale, constant);
+            return self.classical(prepared, &spec, (scale, constant), observer);
         }
         let joint = Joint {
             similarity,
@@ -93,6 +95,9 @@ impl GromovDr {
     ) -> Result<Found> {
         let ground = prepared.ground(&self.common, joint.loss);
         check_prototypes(prototypes, prepared.weights.len())?;
+        if let Some(many) = Many::of(&joint, prototypes) {
+            return self.many(many, &ground, prototypes, start, observer);
+        }
         let mut is_scaled = self.alpha == 1.0 || self.alpha_scale == AlphaScale::Raw;
         let descend = |seed: u64| {
             observer.on(&Event::Stage(Stage::Start));
@@ -135,6 +140,41 @@ impl GromovDr {
         Ok(found.without_unused())
     }
 
+    /// The same for many prototypes.
+    fn many(
+        &self,
+        many: Many<'_>,
+        ground: &Ground<'_>,
+        prototypes: usize,
+        start: &Start,
+        observer: &mut dyn Observer,
+    ) -> Result<Found> {
+        let descend = |seed: u64| {
+            observer.on(&Event::Stage(Stage::Start));
+            let plan = start.plan(ground, prototypes, seed)?;
+            observer.on(&Event::Stage(Stage::Fit));
+            many.with_seed(seed).descend(plan, observer)
+        };
+        let of = |found: &many::Descended| (found.loss(), found.stop);
+        let found = lowest_of(self.common.n_init, self.common.settings.seed, descend, of)?;
+        let loss = found.loss();
+        let many::Descended { plan, places, own_places, history, stop } = found;
+        let found = Found {
+            places: self.on_the_map(&places),
+            target: None,
+            kept: (0..prototypes as u32).collect(),
+            step: Some(RowStep::vote(prototypes)),
+            own_places: Some(own_places),
+            plan,
+            loss,
+            loss_is_complete: many.loss_is_complete(),
+            history,
+            stop,
+            eigenvalues: Vec::new(),
+        };
+        Ok(found.without_unused())
+    }
+
     /// α and 1−α over the two terms at the start.
     fn scaled_shares(&self, joint: &Joint<'_>, iterate: &Iterate) -> Result<(f64, f64)> {
         if joint.constant.is_none() {
@@ -150,23 +190,30 @@ impl GromovDr {
     }
 
     /// A prototype for every sample.
-    fn classical(&self, prepared: &Prepared<'_>, spec: &Spec, scale: f64, constant: Option<f64>) -> Result<Found> {
+    fn classical(
+        &self,
+        prepared: &Prepared<'_>,
+        spec: &Spec,
+        (scale, constant): (f64, Option<f64>),
+        observer: &mut dyn Observer,
+    ) -> Result<Found> {
         if self.alpha < 1.0 {
             return Err(Error::parameter("alpha", self.alpha, "1 where every sample is a prototype"));
         }
         let weights = &prepared.weights;
-        let found =
-            classical::embed(prepared.similarity(), weights, (spec.kernel, self.common.loss()), (self.dims, scale))?;
-        let loss = constant.unwrap_or(0.0) + found.value;
+        let stopping = self.common.settings.stopping;
+        let task = classical::Task { dims: self.dims, scale, constant: constant.unwrap_or(0.0), stopping };
+        let kernel = (spec.kernel, self.common.loss());
+        let found = classical::embed(prepared.similarity(), weights, kernel, task, observer)?;
         Ok(Found {
             places: self.on_the_map(&found.prototypes),
             target: None,
             kept: (0..weights.len() as u32).collect(),
             plan: Plan::from_labels((0..weights.len() as u32).collect(), weights.len(), weights.clone())?,
-            loss,
+            loss: found.history.last().copied().unwrap_or(f64::NAN),
             loss_is_complete: constant.is_some(),
-            history: vec![loss],
-            stop: StopReason::Converged,
+            history: found.history,
+            stop: found.stop,
             step: None,
             own_places: None,
             eigenvalues: found.eigenvalues,

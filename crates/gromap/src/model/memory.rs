@@ -1,11 +1,12 @@
 //! What a fit will hold, part by part: the recipe says what its similarity takes (`affinity/`), the rest is here.
 
 use super::coarse::MOST_MAPPED;
+use super::many;
 use super::options::{Common, GromovClustering, GromovDr};
 use super::preparation::{Projection, Scaling};
 use crate::affinity::{InputAffinity, NewSamples};
 use crate::data::{Form, Shape};
-use crate::embedding::MapKernel;
+use crate::embedding::{MapKernel, most_bytes_of_grid};
 use crate::memory::{FIXED, MemoryPlan, Search, Sizes, bytes};
 use crate::method::Spec;
 use crate::neighbors::searches_exactly;
@@ -16,6 +17,10 @@ use crate::preprocessing::EXACT_FEATURES;
 use crate::solve::Solver;
 use crate::start::most_groups;
 
+/// Bytes of a pair of prototypes that see each other: while samples move it is held three times, and once in compressed rows.
+const SPARSE_PAIR: u64 = 72;
+
+const GRID: &str = "grid of the repulsion";
 const FIRST_GROUPS: &str = "similarities of the first groups";
 
 impl GromovDr {
@@ -26,12 +31,15 @@ impl GromovDr {
             Form::Samples { features } if fused => features as u64,
             _ => 0,
         };
-        let mut plan = self.common.memory_plan(shape, self.prototypes, fused);
+        let kernel = self.common.spec(self.normalization).kernel;
+        let solver = self.common.settings.solver;
+        let is_sparse = |n| !fused && many::serves(kernel, self.common.loss(), solver, n);
+        let mut plan = self.common.memory_plan(shape, self.prototypes, fused, self.prototypes.is_some_and(is_sparse));
         let (samples, dims) = (shape.samples as u64, self.dims as u64);
         if let Some(n) = self.prototypes.filter(|&n| n < shape.samples) {
             // Adam runs from several starts at once, in eight dimensions at least, and keeps its steps.
-            let places = match self.common.spec(self.normalization).kernel {
-                kernel @ MapKernel::Radial(_) => {
+            let places = match kernel {
+                MapKernel::Radial(_) => {
                     if !kernel.needs_all_pairs(self.common.loss()) {
                         plan_map_of_groups(shape.samples, n, &mut plan);
                     }
@@ -42,10 +50,18 @@ impl GromovDr {
             plan.hold("places and their steps", places, Stage::Start, Stage::Fit);
             // Twice, while those of the blocks are put together.
             plan.hold("places of the samples", bytes(16, &[samples, dims]), Stage::Fit, Stage::Fit);
+            if is_sparse(n) {
+                plan.hold(GRID, grid(n as u64, dims), Stage::Fit, Stage::Fit);
+            }
             let compared = bytes(32, &[n as u64, features]);
             plan.hold("mean samples while they are compared", compared, Stage::Start, Stage::Fit);
         } else {
-            plan.hold("places and their steps", bytes(130, &[samples, dims]), Stage::Fit, Stage::Fit);
+            // Places, gradients and their parts, the best so far; and some numbers of every sample whatever the dimensions.
+            let steps = bytes(130, &[samples, dims]).saturating_add(bytes(72, &[samples]));
+            plan.hold("places and their steps", steps, Stage::Fit, Stage::Fit);
+            if matches!(kernel, MapKernel::Radial(_)) {
+                plan.hold(GRID, grid(samples, dims), Stage::Fit, Stage::Fit);
+            }
             plan.hold("eigenvectors", eigenvectors(samples, dims.saturating_add(1)), Stage::Fit, Stage::Fit);
             self.plan_all_pairs(shape, &mut plan);
         }
@@ -92,12 +108,13 @@ impl GromovDr {
 impl GromovClustering {
     /// What [`fit`](Self::fit) will hold for data of this shape.
     pub fn memory_plan(&self, shape: &Shape) -> MemoryPlan {
-        self.common.memory_plan(shape, Some(self.clusters), false)
+        self.common.memory_plan(shape, Some(self.clusters), false, false)
     }
 }
 
 impl Common {
-    fn memory_plan(&self, shape: &Shape, prototypes: Option<usize>, fused: bool) -> MemoryPlan {
+    /// `is_sparse` where similarities of prototypes are kept only where there are some.
+    fn memory_plan(&self, shape: &Shape, prototypes: Option<usize>, fused: bool, is_sparse: bool) -> MemoryPlan {
         let samples = shape.samples;
         let features = match shape.form {
             Form::Samples { features } => features,
@@ -130,7 +147,7 @@ impl Common {
                 }
             }
         }
-        self.plan_descent(&sizes, &*recipe, &mut plan);
+        self.plan_descent(&sizes, &*recipe, is_sparse, &mut plan);
         plan
     }
 
@@ -149,7 +166,7 @@ impl Common {
         }
     }
 
-    fn plan_descent(&self, sizes: &Sizes, recipe: &dyn InputAffinity, plan: &mut MemoryPlan) {
+    fn plan_descent(&self, sizes: &Sizes, recipe: &dyn InputAffinity, is_sparse: bool, plan: &mut MemoryPlan) {
         let &Sizes { samples: n, features, kept, prototypes, value } = sizes;
         plan.hold("weights and labels", bytes(40, &[n]), Stage::Prepare, Stage::Fit);
         plan.hold("mean samples of the prototypes", bytes(8, &[prototypes, features]), Stage::Fit, Stage::Fit);
@@ -175,7 +192,12 @@ impl Common {
         if recipe.is_local() {
             plan.hold(FIRST_GROUPS, first_groups(recipe, sizes), Stage::Start, Stage::Start);
         }
-        plan.hold("similarities of prototypes", bytes(128, &[prototypes, prototypes]), Stage::Fit, Stage::Fit);
+        let pairs = bytes(1, &[prototypes, prototypes]);
+        let similarities = match recipe.neighborhood(n as usize) {
+            Some(near) if is_sparse => bytes(SPARSE_PAIR, &[pairs.min(sizes.pairs((near.k as u64).saturating_mul(2)))]),
+            _ => bytes(128, &[pairs]),
+        };
+        plan.hold("similarities of prototypes", similarities, Stage::Fit, Stage::Fit);
         if self.settings.solver != Solver::Vertex {
             plan.hold("soft plan, N×n", bytes(36, &[n, prototypes]), Stage::Start, Stage::Fit);
         }
@@ -190,6 +212,11 @@ fn plan_map_of_groups(samples: usize, prototypes: usize, plan: &mut MemoryPlan) 
         let mapping = bytes(72, &[groups as u64, groups as u64]).saturating_sub(merging);
         plan.hold("map of the first groups", mapping, Stage::Start, Stage::Start);
     }
+}
+
+/// The grid that repulsion is summed on, in one or two dimensions.
+fn grid(prototypes: u64, dims: u64) -> u64 {
+    if dims <= 2 { most_bytes_of_grid(prototypes) } else { 0 }
 }
 
 /// The leading eigenvectors of an N×N operator, with the blocks that they are found in.

@@ -5,7 +5,7 @@
 //! | `options.rs` | what can be asked for: [`GromovDr`] for maps, [`GromovClustering`] for clusters |
 //! | `preparation.rs` | scaling and projection of the samples |
 //! | `prepared.rs` | data of any form on their way into a fit: a similarity, weights, and samples if there are any |
-//! | `fitting.rs` | a map: `coarse.rs` starts it, `joint.rs` finds plan and prototypes together; with one prototype for every sample it is classical dimension reduction, `classical.rs` |
+//! | `fitting.rs` | a map: `coarse.rs` starts it, `joint.rs` finds plan and prototypes together, `many.rs` if they are many; with one prototype for every sample it is classical dimension reduction, `classical.rs` |
 //! | `clusters.rs` | clusters: the plan and a target without places |
 //! | `path.rs` | several numbers of prototypes on one similarity |
 //! | `placement.rs` | new samples |
@@ -19,6 +19,7 @@ mod coarse;
 mod file;
 mod fitting;
 mod joint;
+mod many;
 mod memory;
 mod options;
 mod own_places;

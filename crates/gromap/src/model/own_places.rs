@@ -33,7 +33,7 @@ use crate::numeric::Matrix;
 use crate::numeric::blocks::blocks;
 use crate::numeric::eigen::symmetric_eigen;
 use crate::plan::Plan;
-use crate::similarity::{Side, Similarity, Sketch};
+use crate::similarity::{ProductRow, Side, Similarity, Sketch};
 
 /// Directions in which prototypes spread less than this, next to the widest, have no coordinate.
 const LEAST_SPREAD: f64 = 1e-12;
@@ -66,7 +66,8 @@ impl OwnPlaces {
             }
             MapKernel::Orthonormal => Self::Frame { columns: solved(&Matrix::from_fn(d, d, within), z, 1.0)? },
             MapKernel::Radial(radial) => {
-                Self::Row { repulsion: repulsion_weights(radial, loss, (&iterate.target, q), scale) }
+                let diagonal: Vec<f64> = (0..q.len()).map(|k| iterate.target[(k, k)]).collect();
+                Self::Row { repulsion: repulsion_weights(radial, loss, (&diagonal, q), scale) }
             }
         })
     }
@@ -187,16 +188,16 @@ pub(crate) fn of_training(
 
 /// Places of a block of samples, one after the other.
 fn places_of_block(state: &Training<'_>, rows: Range<usize>, dims: usize) -> Vec<f64> {
-    let n = state.plan.prototypes();
-    let (mut products, mut row) = (vec![0.0; rows.len() * n], Row::default());
-    state.products.product_rows(rows.clone(), &mut products);
+    let (mut products, mut row) = (ProductRow::default(), Row::default());
     let mut places = vec![0.0; rows.len() * dims];
-    for ((i, products), out) in rows.zip(products.chunks_exact_mut(n)).zip(places.chunks_exact_mut(dims)) {
+    for (i, out) in rows.zip(places.chunks_exact_mut(dims)) {
+        products.clear(state.plan.prototypes());
+        state.products.product_row(i, &mut products);
         if state.placing.leaves_itself_out() {
             let itself = state.similarity.diagonal(i);
-            state.plan.row(i).iter().for_each(|(k, mass)| products[k] -= itself * mass);
+            state.plan.row(i).iter().for_each(|(k, mass)| products.add(k, -itself * mass));
         }
-        state.placing.place(state.labels[i] as usize, products, &mut row, out);
+        state.placing.place(state.labels[i] as usize, &products.values, &mut row, out);
     }
     places
 }

@@ -27,8 +27,9 @@ use crate::transport::{FeatureCost, TransportProblem};
 /// What becomes of a row of products.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RowStep {
-    /// α·c·(g + gᵀ), by rows l: what a product with prototype l adds to the attraction of every prototype.
-    pub(crate) attraction: Matrix<'static>,
+    /// α·c·(g + gᵀ), by rows l: what a product with prototype l adds to the attraction of every prototype. Without it
+    /// a product with prototype l attracts to l alone, and the prototype with most of the products is taken.
+    pub(crate) attraction: Option<Matrix<'static>>,
     /// α·y: what every prototype costs whatever the sample.
     pub(crate) repulsion: Vec<f64>,
     /// Prototype features and β, where they count.
@@ -39,7 +40,7 @@ impl RowStep {
     /// The step of a problem whose prototypes have these weights.
     pub(crate) fn of(problem: &TransportProblem<'_>, weights: &[f64]) -> Self {
         Self {
-            attraction: problem.symmetric_attraction(),
+            attraction: Some(problem.symmetric_attraction()),
             repulsion: problem.repulsion_gradient(weights),
             features: None,
         }
@@ -47,8 +48,7 @@ impl RowStep {
 
     /// The prototype with most of the products.
     pub(crate) fn vote(prototypes: usize) -> Self {
-        let identity = Matrix::from_fn(prototypes, prototypes, |k, l| if k == l { 1.0 } else { 0.0 });
-        Self { attraction: identity, repulsion: vec![0.0; prototypes], features: None }
+        Self { attraction: None, repulsion: vec![0.0; prototypes], features: None }
     }
 }
 
@@ -194,7 +194,10 @@ impl RowStep {
             gradient.iter_mut().zip(&linear).for_each(|(g, c)| *g += c);
         }
         for (l, r) in products.iter().enumerate().filter(|(_, r)| **r != 0.0) {
-            gradient.iter_mut().zip(self.attraction.row(l)).for_each(|(g, attraction)| *g -= r * attraction);
+            match &self.attraction {
+                Some(attraction) => gradient.iter_mut().zip(attraction.row(l)).for_each(|(g, a)| *g -= r * a),
+                None => gradient[l] -= r,
+            }
         }
         let better = |best: (u32, f64), (k, &g): (usize, &f64)| if g < best.1 { (k as u32, g) } else { best };
         gradient.iter().enumerate().fold((0, f64::INFINITY), better).0

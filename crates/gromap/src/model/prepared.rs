@@ -262,7 +262,7 @@ impl Found {
         self.plan = self.plan.restricted(&self.kept);
         self.own_places = self.own_places.map(|rule| rule.restricted(&self.kept));
         self.step = self.step.map(|step| RowStep {
-            attraction: Matrix::from_fn(n, n, |k, l| step.attraction[(at(k), at(l))]),
+            attraction: step.attraction.map(|all| Matrix::from_fn(n, n, |k, l| all[(at(k), at(l))])),
             repulsion: (0..n).map(|k| step.repulsion[at(k)]).collect(),
             features: step.features.map(|(features, share)| (rows(&features), share)),
         });

@@ -246,10 +246,10 @@ impl Convolution {
 pub(crate) fn fast_length(least: usize) -> usize {
     let is_fast = |length: usize| {
         let mut rest = length;
-        while rest % 2 == 0 {
+        while rest.is_multiple_of(2) {
             rest /= 2;
         }
-        while rest % 3 == 0 {
+        while rest.is_multiple_of(3) {
             rest /= 3;
         }
         rest == 1 || rest == 5

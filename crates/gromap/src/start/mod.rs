@@ -51,10 +51,11 @@ const LEAST_GROUPS: usize = 600;
 const GROUPS_PER_PROTOTYPE: usize = 3;
 /// Samples in a group, on average, unless prototypes are that many.
 const SAMPLES_PER_GROUP: usize = 5;
-/// More groups than this are not worth their n₀² table.
-const MOST_GROUPS: usize = 6000;
-/// Rounds of k-means: groups need not be exact.
+/// More groups than this are not worth their n₀² table: so many prototypes are not merged from groups but begin as groups.
+const MOST_GROUPS: usize = 3000;
+/// Rounds of k-means: groups need not be exact, and many of them hardly change after a few.
 pub(crate) const ROUNDS: usize = 20;
+const ROUNDS_OF_MANY: usize = 5;
 /// Where there are no samples, k-means runs on the leading eigenvectors of the similarity: at most this many, and, for
 /// small groups, one for this many samples. With as many eigenvectors as samples, all samples would be equally far apart.
 const MOST_EIGENVECTORS: usize = 50;
@@ -97,7 +98,8 @@ impl Start {
 
 impl Ground<'_> {
     fn cluster(&self, points: &Matrix<'_, f32>, clusters: usize, seed: u64) -> Result<Vec<u32>> {
-        KMeans { clusters, max_rounds: ROUNDS, seed }.labels(points, self.weights)
+        let max_rounds = if clusters > MOST_GROUPS { ROUNDS_OF_MANY } else { ROUNDS };
+        KMeans { clusters, max_rounds, seed }.labels(points, self.weights)
     }
 
     fn coordinates(&self, prototypes: usize) -> Result<Matrix<'_, f32>> {
@@ -153,23 +155,29 @@ impl Ground<'_> {
 
     /// Over-clusters, merges, and lets groups move.
     fn agglomerate(&self, prototypes: usize, seed: u64) -> Result<Vec<u32>> {
+        if most_groups(self.weights.len(), prototypes) <= prototypes {
+            return self.small_groups(prototypes, seed);
+        }
         let groups = self.groups(prototypes, seed)?;
         Ok(groups.samples(&groups.merged(self.loss, prototypes, seed)?))
     }
 
     /// Small groups of samples that are close: a few for every prototype.
     pub(crate) fn groups(&self, prototypes: usize, seed: u64) -> Result<SampleGroups> {
-        let samples = self.weights.len();
-        let groups = most_groups(samples, prototypes);
-        let labels = if groups == samples {
-            (0..samples as u32).collect()
-        } else {
-            self.cluster(&self.coordinates(self.weights.len() / SAMPLES_PER_EIGENVECTOR)?, groups, seed)?
-        };
+        let labels = self.small_groups(most_groups(self.weights.len(), prototypes), seed)?;
         let (labels, groups) = without_gaps(&labels, self.weights);
         let plan = Plan::from_labels(labels.clone(), groups, self.weights.clone())?;
         let summary = PlanSummary::new(&plan, &Products::new(self.similarity, &plan));
         Ok(SampleGroups { labels, summary })
+    }
+
+    /// So many of them.
+    fn small_groups(&self, groups: usize, seed: u64) -> Result<Vec<u32>> {
+        let samples = self.weights.len();
+        if groups == samples {
+            return Ok((0..samples as u32).collect());
+        }
+        self.cluster(&self.coordinates(samples / SAMPLES_PER_EIGENVECTOR)?, groups, seed)
     }
 }
 

@@ -66,7 +66,7 @@ impl Model {
     fn check_step(&self) -> Result<()> {
         let Some(step) = &self.placement.step else { return Ok(()) };
         let n = self.plan.prototypes();
-        check_shape("attraction", &step.attraction, (n, n))?;
+        step.attraction.as_ref().map_or(Ok(()), |attraction| check_shape("attraction", attraction, (n, n)))?;
         Error::check_len("length of the repulsion", n, step.repulsion.len())?;
         match (&step.features, self.preparation.features) {
             (Some((features, _)), Some(width)) => check_shape("prototype features", features, (n, width)),

@@ -170,7 +170,7 @@ fn parts_that_do_not_fit_are_refused() {
         refused(&model.to_bytes(), problem);
     }
     let mut model = good;
-    model.placement.step.as_mut().unwrap().attraction = Matrix::zeros(5, 4);
+    model.placement.step.as_mut().unwrap().attraction = Some(Matrix::zeros(5, 4));
     refused(&model.to_bytes(), "columns of the attraction: expected 5, found 4");
 }
 
@@ -187,7 +187,7 @@ fn numbers_that_no_fit_gives_are_refused() {
         (|model| model.outcome.history[0] = f64::NAN, "\"history\" is NaN"),
         (|model| model.outcome.loss = f64::NAN, "its loss is NaN"),
         (|model| model.outcome.hardness = f64::INFINITY, "its hardness is inf"),
-        (|model| step(model).attraction.values_mut()[0] = f64::NAN, "\"step.attraction\" is NaN"),
+        (|model| step(model).attraction.as_mut().unwrap().values_mut()[0] = f64::NAN, "\"step.attraction\" is NaN"),
         (|model| step(model).repulsion[1] = f64::NAN, "\"step.repulsion\" is NaN"),
         (|model| step(model).repulsion[1] = f64::NEG_INFINITY, "\"step.repulsion\" is -inf"),
         (

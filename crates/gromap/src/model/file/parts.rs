@@ -132,7 +132,9 @@ pub(super) fn write_placement<'a>(out: &mut Writer<'a>, placement: &'a Placement
         _ => {}
     }
     if let Some(RowStep { attraction, repulsion, features }) = &placement.step {
-        out.matrix("step.attraction", attraction);
+        if let Some(attraction) = attraction {
+            out.matrix("step.attraction", attraction);
+        }
         out.vector("step.repulsion", repulsion);
         if let Some((features, share)) = features {
             out.matrix("step.features", features);
@@ -173,7 +175,7 @@ pub(super) fn read_placement(
         MultiplierForm::OwnPlan => Multiplier::Plan(read_plan(from, "multiplier")?),
         MultiplierForm::OwnPlaces => Multiplier::Places(from.matrix("multiplier.places")?),
     };
-    let step = from.has("step.attraction").then(|| read_step(from)).transpose()?;
+    let step = from.has("step.repulsion").then(|| read_step(from)).transpose()?;
     Ok(Placement { training, multiplier, step, own_places: read_own_places(from)? })
 }
 
@@ -189,7 +191,8 @@ fn read_own_places(from: &mut Reader<'_>) -> Result<Option<OwnPlaces>> {
 }
 
 fn read_step(from: &mut Reader<'_>) -> Result<RowStep> {
-    let (attraction, repulsion) = (from.matrix("step.attraction")?, from.costs("step.repulsion")?);
+    let attraction = from.has("step.attraction").then(|| from.matrix("step.attraction")).transpose()?;
+    let repulsion = from.costs("step.repulsion")?;
     let features = from
         .has("step.features")
         .then(|| -> Result<_> { Ok((from.matrix("step.features")?, from.scalar("step.features_share")?)) });

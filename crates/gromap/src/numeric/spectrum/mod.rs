@@ -39,6 +39,10 @@ const PIECE: usize = 64;
 /// Steps that the lowest eigenvalue is estimated by.
 const STEPS: usize = 12;
 
+/// The residual that a start is content with, relative to the largest eigenvalue, and the rounds that it is worth.
+const ROUGH: f64 = 1e-3;
+const ROUGH_ROUNDS: usize = 10;
+
 /// What rounding leaves of a residual, relative to the size of the operator.
 const ROUNDING: f64 = 1e-13;
 
@@ -128,8 +132,27 @@ pub(crate) fn leading_of_similarity(
     weights: Option<&[f64]>,
     wanted: usize,
 ) -> Result<Eigenpairs> {
+    leading_by(similarity, weights, wanted, Search::default())
+}
+
+/// The same to two digits or so, as good as any others to start a descent from.
+pub(crate) fn roughly_leading_of_similarity(
+    similarity: &dyn Similarity,
+    weights: &[f64],
+    wanted: usize,
+) -> Result<Eigenpairs> {
+    let search = Search { rel_tolerance: ROUGH, max_rounds: ROUGH_ROUNDS, ..Search::default() };
+    leading_by(similarity, Some(weights), wanted, search)
+}
+
+fn leading_by(
+    similarity: &dyn Similarity,
+    weights: Option<&[f64]>,
+    wanted: usize,
+    search: Search,
+) -> Result<Eigenpairs> {
     let low = (similarity.definiteness() == Definiteness::Psd).then_some(0.0);
-    let search = Search { low, ..Search::default() };
+    let search = Search { low, ..search };
     let times = |x: &Matrix<'_>| {
         let mut product = similarity.times(x, Side::Direct);
         if !similarity.is_symmetric() {

@@ -1,0 +1,106 @@
+//! With a prototype for every sample: no higher than the exact optimiser, the same bytes on any number of threads, finite whatever is asked for.
+
+use super::*;
+use crate::affinity::testing::scattered;
+use crate::data::{Data, Run};
+use crate::embedding::Profile;
+use crate::method::Method;
+use crate::model::{GromovDr, Model};
+use crate::similarity::Sparse;
+use crate::weights::SampleWeights;
+
+/// Neighbours on a ring of clusters, alike the more the nearer.
+fn ring(size: usize) -> Sparse<'static, f32> {
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for i in 0..size {
+        let mut row: Vec<(u32, f32)> = (1..=12)
+            .flat_map(|step| [(i + step) % size, (i + size - step) % size].map(|j| (j, step)))
+            .map(|(j, step)| (j as u32, if i / 50 == j / 50 { 1.0 } else { 0.05 } / step as f32))
+            .collect();
+        row.sort_by_key(|entry| entry.0);
+        columns.extend(row.iter().map(|entry| entry.0));
+        values.extend(row.iter().map(|entry| entry.1));
+        offsets.push(columns.len());
+    }
+    Sparse::new(offsets, columns, values).unwrap()
+}
+
+#[test]
+fn many_samples_end_no_higher_than_by_the_exact_optimiser() {
+    let size = 1200;
+    let similarity = ring(size);
+    let weights: Vec<f64> = (0..size).map(|i| (1.0 + (i % 3) as f64) / (2.0 * size as f64)).collect();
+    let total: f64 = (0..size)
+        .map(|i| {
+            let (columns, values) = similarity.row(i);
+            columns.iter().zip(values).map(|(&j, &v)| weights[i] * f64::from(v) * weights[j as usize]).sum::<f64>()
+        })
+        .sum();
+    let stopping = Stopping { max_rounds: 200, rel_tolerance: 1e-6, abs_tolerance: 0.0 };
+    let task = Task { dims: 2, scale: 1.0 / total, constant: 0.0, stopping };
+    for profile in [Profile::Student, Profile::HeavyTailed] {
+        let radial = Radial { profile, normalization: Normalization::Measure };
+        let found = neighbor_embedding(&similarity, &weights, (radial, Loss::Kl), task, &mut ()).unwrap();
+        assert_eq!(found.stop, StopReason::Converged);
+        let history = &found.history;
+        assert!(history.len() > 2 && history.windows(2).all(|pair| pair[1] <= pair[0]), "{history:?}");
+        // All pairs, and 1,000 steps of Adam.
+        let mass = dense_mass(&similarity, &weights, task.scale);
+        let exact = Objective::new(radial, Loss::Kl, &mass, &weights).without_self_pairs();
+        let mut places = spectral_start(&similarity, &weights, 2).unwrap();
+        for (exaggeration, adam) in ADAM {
+            places = adam.descend(&exact.with_early_exaggeration(exaggeration), places).unwrap().1;
+        }
+        let value = |places: &Matrix<'static>| Descent::new(&exact, places.clone()).value(&exact).unwrap();
+        let (ours, theirs) = (value(&found.prototypes), value(&places));
+        assert!(ours <= theirs + 0.02, "{profile:?}: {ours} {theirs}");
+        let own: f64 = weights.iter().map(|h| Loss::Kl.at_best_target(0.0, h * h)).sum();
+        let told = history[history.len() - 1];
+        assert!((told - own - ours).abs() < 1e-3, "{profile:?}: {told} is reported of {ours}");
+    }
+}
+
+fn fitted(method: Method, samples: &Matrix<'_, f32>, perplexity: f64) -> Model {
+    let weights: Vec<f64> = (0..samples.rows()).map(|i| 1.0 + (i % 4) as f64).collect();
+    let weights = SampleWeights::new(&weights).unwrap();
+    let run = Run { weights: Some(&weights), ..Run::default() };
+    GromovDr::builder()
+        .method(method)
+        .every_sample()
+        .perplexity(perplexity)
+        .fit_with(&Data::from(samples), run)
+        .unwrap_or_else(|error| panic!("{method}, perplexity {perplexity}: {error}"))
+}
+
+fn assert_finite(model: &Model, name: &str) {
+    let history = &model.outcome.history;
+    assert!(history.windows(2).all(|pair| pair[1] <= pair[0]), "{name}: {history:?}");
+    assert!(model.outcome.loss.is_finite() && model.prototypes.values().iter().all(|z| z.is_finite()), "{name}");
+}
+
+const DESCENDED: [Method; 4] = [Method::TSne, Method::TSnekhorn, Method::HeavyTSne, Method::Snekhorn];
+
+#[test]
+fn bytes_do_not_depend_on_threads() {
+    let samples = scattered(1100, 3, 5);
+    for method in DESCENDED {
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| fitted(method, &samples, 10.0))
+        };
+        let (one, three) = (with(1), with(3));
+        assert_finite(&one, method.name());
+        assert!(one.to_bytes() == three.to_bytes(), "{method}");
+    }
+}
+
+#[test]
+fn bad_settings_end_finite() {
+    let pairs = Matrix::from_fn(1200, 2, |i, j| (i / 2 * (j + 1)) as f32);
+    let tiny = Matrix::from_fn(4, 2, |i, j| (i * i + j) as f32);
+    for method in DESCENDED {
+        for (samples, perplexity) in [(&pairs, 2.0), (&tiny, 1.5)] {
+            assert_finite(&fitted(method, samples, perplexity), &format!("{method}, {}", samples.rows()));
+        }
+    }
+}

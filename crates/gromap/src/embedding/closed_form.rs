@@ -68,13 +68,6 @@ pub(crate) fn places(frame: &Matrix<'_>) -> Matrix<'static> {
     Matrix::from_fn(frame.rows(), frame.columns() - 1, |k, c| frame[(k, c + 1)] / divisor(k))
 }
 
-/// The same places with this root mean square of their coordinates.
-pub(crate) fn spread(places: &Matrix<'_>, width: f64) -> Matrix<'static> {
-    let square = places.values().iter().map(|v| v * v).sum::<f64>() / places.values().len() as f64;
-    let factor = width / square.sqrt().max(f64::MIN_POSITIVE);
-    Matrix::from_fn(places.rows(), places.columns(), |k, c| factor * places[(k, c)])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,11 +18,11 @@ use crate::similarity::{Contents, Similarity};
 
 /// Early exaggeration, as in t-SNE: first with the attraction multiplied, which lets clusters pass through each other, then
 /// as it is. After so many steps of it little moves any more.
-const EXAGGERATION: f64 = 6.0;
-const EXAGGERATED: (Pace, usize) = (Pace { momentum: 0.8, rate: 1.0 / EXAGGERATION }, 100);
+pub(super) const EXAGGERATION: f64 = 6.0;
+pub(super) const EXAGGERATED: (Pace, usize) = (Pace { momentum: 0.8, rate: 1.0 / EXAGGERATION }, 100);
 /// The pace of many samples, about half of what they would fly apart at, and of few, from where Adam brought them.
 const MANY: usize = 1000;
-const OF_MANY: Pace = Pace { momentum: 0.9, rate: 2.0 };
+pub(super) const OF_MANY: Pace = Pace { momentum: 0.9, rate: 2.0 };
 const OF_FEW: Pace = Pace { momentum: 0.8, rate: 0.5 };
 /// Steps of a round, after which the loss is looked at.
 const ROUND: usize = 50;
@@ -108,7 +108,7 @@ fn neighbor_embedding(
     observer: &mut dyn Observer,
 ) -> Result<Places> {
     let scale = task.scale;
-    let start = spectral_start(similarity, weights, task.dims)?;
+    let start = spectral_start(similarity, weights, weights, task.dims)?;
     // What does not count is not wrong: pairs of a sample with itself are compared with what they are.
     let own = |(i, h): (usize, &f64)| loss.at_best_target(scale * h * h * similarity.diagonal(i), h * h);
     let constant = task.constant + weights.iter().enumerate().map(own).sum::<f64>();
@@ -148,14 +148,19 @@ fn neighbor_embedding(
     Ok(Places { prototypes, eigenvalues: Vec::new(), history, stop })
 }
 
-/// The leading eigenvectors of the graph, small: what is near stays near from the first step on.
-fn spectral_start(similarity: &dyn Similarity, weights: &[f64], dims: usize) -> Result<Matrix<'static>> {
-    let size = weights.len();
-    let found = roughly_leading_of_similarity(similarity, weights, (dims + 1).min(size))?;
+/// The leading eigenvectors of D^{1/2}·C·D^{1/2}, D = diag(`metric`), as places of prototypes of these weights, small: what is
+/// near stays near from the first step on. The metric is that of the weights, or their inverse where C is M, weights included.
+pub(super) fn spectral_start(
+    similarity: &dyn Similarity,
+    metric: &[f64],
+    weights: &[f64],
+    dims: usize,
+) -> Result<Matrix<'static>> {
+    let found = roughly_leading_of_similarity(similarity, metric, (dims + 1).min(weights.len()))?;
     let start = closed_form::places(&closed_form::unit_frame(&found.vectors.transposed(), weights, dims));
-    let length = start.values().iter().map(|v| v * v).sum::<f64>() / start.values().len() as f64;
-    let factor = START_SPREAD / length.sqrt().max(f64::MIN_POSITIVE);
-    Ok(Matrix::from_fn(size, dims, |i, c| factor * start[(i, c)]))
+    let square = start.values().iter().map(|v| v * v).sum::<f64>() / start.values().len() as f64;
+    let factor = START_SPREAD / square.sqrt().max(f64::MIN_POSITIVE);
+    Ok(Matrix::from_fn(weights.len(), dims, |i, c| factor * start[(i, c)]))
 }
 
 /// Rounds of steps until one is worth no more than the tolerance. A round that would end higher starts again from where it began, at rest

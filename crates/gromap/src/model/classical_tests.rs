@@ -47,7 +47,7 @@ fn many_samples_end_no_higher_than_by_the_exact_optimiser() {
         // All pairs, and 1,000 steps of Adam.
         let mass = dense_mass(&similarity, &weights, task.scale);
         let exact = Objective::new(radial, Loss::Kl, &mass, &weights).without_self_pairs();
-        let mut places = spectral_start(&similarity, &weights, 2).unwrap();
+        let mut places = spectral_start(&similarity, &weights, &weights, 2).unwrap();
         for (exaggeration, adam) in ADAM {
             places = adam.descend(&exact.with_early_exaggeration(exaggeration), places).unwrap().1;
         }

@@ -15,17 +15,17 @@
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::classical::{EXAGGERATED, EXAGGERATION, OF_MANY, spectral_start};
 use super::joint::Joint;
 use super::own_places::OwnPlaces;
 use crate::embedding::descent::{Descent, Pace};
 use crate::embedding::frozen_map::repulsion_weights;
 use crate::embedding::objective::{Factored, Objective};
-use crate::embedding::{MapKernel, Normalization, Profile, Radial, closed_form};
+use crate::embedding::{MapKernel, Normalization, Profile, Radial};
 use crate::error::Result;
 use crate::loss::Loss;
 use crate::numeric::Matrix;
 use crate::numeric::blocks::shuffle;
-use crate::numeric::spectrum::roughly_leading_of_similarity;
 use crate::observe::{Observer, Round, StopReason, Stopping, drive};
 use crate::plan::Plan;
 use crate::similarity::{Contents, Similarity, Sparse};
@@ -39,12 +39,10 @@ use crate::transport::vertex::{
 pub(super) const LEAST_PROTOTYPES: usize = 500;
 /// Sweeps of a round, at most; the later ones visit only samples with a neighbour that moved.
 const SWEEPS: usize = 3;
-/// Early exaggeration, as where every sample is a prototype, and the steps after it and before samples move.
-const EXAGGERATION: f64 = 6.0;
-const EXAGGERATED: (Pace, usize) = (Pace { momentum: 0.8, rate: 1.0 / EXAGGERATION }, 100);
+/// Steps after early exaggeration and before samples move.
 const FIRST_STEPS: usize = 200;
-/// How prototypes move, until that raises the loss: then at half the rate.
-const PACE: Pace = Pace { momentum: 0.9, rate: 2.0 };
+/// Times that early exaggeration is tried at a lower rate, where prototypes fly so far apart that nothing is left between them.
+const MOST_TRIES: usize = 6;
 /// Steps of the prototypes in a round: twice as many as in the round before, up to the most, once fewer samples move than one in so many.
 const STEPS: (usize, usize) = (100, 400);
 const ONE_MOVES_IN: usize = 1000;
@@ -52,8 +50,6 @@ const ONE_MOVES_IN: usize = 1000;
 const TOLERANCES_OF_A_ROUND: f64 = 50.0;
 /// Near the end, when a round lowers the loss by no more than this many times what ends it, samples look at all prototypes they see.
 const LAST_TOLERANCES: f64 = 3.0;
-/// Spread of the start, next to the width 1 of the kernels.
-const START_SPREAD: f64 = 1e-2;
 
 /// What is fixed during a descent.
 #[derive(Clone, Copy)]
@@ -137,8 +133,9 @@ impl<'a> Many<'a> {
         self.constant.is_some()
     }
 
-    /// Places prototypes for a plan, and descends from there.
+    /// Places prototypes for a plan, and descends from there. Samples that a start divides go whole to where most of them is.
     pub(super) fn descend(&self, plan: Plan, observer: &mut dyn Observer) -> Result<Descended> {
+        let plan = plan.relabelled(&plan.labels());
         let mut here = self.iterate(plan, None, FIRST_STEPS)?;
         let mut failure = None;
         let mut seed = self.settings.seed;
@@ -196,11 +193,7 @@ impl<'a> Many<'a> {
         let objective = Objective::of_sparse(self.radial, Loss::Kl, &compressed, &weights, true);
         let (mut descent, mut pace) = match from {
             Some(here) => (here.descent.clone(), here.pace),
-            None => {
-                let mut descent = Descent::new(&objective, self.start(&compressed, &weights)?);
-                descent.run(&objective.with_early_exaggeration(EXAGGERATION), EXAGGERATED.0, EXAGGERATED.1)?;
-                (descent, PACE)
-            }
+            None => (self.start(&objective, &compressed, &weights)?, OF_MANY),
         };
         let (before, places) = (descent.value(&objective)?, descent.prototypes().clone());
         descent.run(&objective, pace, steps)?;
@@ -216,12 +209,21 @@ impl<'a> Many<'a> {
         Ok(Iterate { plan, mass, weights, descent, pace, steps, kernel, loss })
     }
 
-    /// The leading eigenvectors of D_q^{−1/2}·M·D_q^{−1/2}, as places, small.
-    fn start(&self, mass: &Sparse<'_, f32>, weights: &[f64]) -> Result<Matrix<'static>> {
+    /// From the leading eigenvectors of D_q^{−1/2}·M·D_q^{−1/2} through early exaggeration.
+    fn start(&self, objective: &Objective<'_>, mass: &Sparse<'_, f32>, weights: &[f64]) -> Result<Descent> {
         let inverse: Vec<f64> = weights.iter().map(|&q| if q > 0.0 { 1.0 / q } else { 0.0 }).collect();
-        let found = roughly_leading_of_similarity(mass, &inverse, self.dims + 1)?;
-        let places = closed_form::places(&closed_form::unit_frame(&found.vectors.transposed(), weights, self.dims));
-        Ok(closed_form::spread(&places, START_SPREAD))
+        let start = spectral_start(mass, &inverse, weights, self.dims)?;
+        let (mut pace, steps) = EXAGGERATED;
+        let exaggerated = objective.with_early_exaggeration(EXAGGERATION);
+        for _ in 0..MOST_TRIES {
+            let mut descent = Descent::new(objective, start.clone());
+            descent.run(&exaggerated, pace, steps)?;
+            if descent.value(objective)?.is_finite() {
+                return Ok(descent);
+            }
+            pace.rate *= 0.25;
+        }
+        Ok(Descent::new(objective, start))
     }
 
     /// Moves samples, and then those that have a neighbour among the moved; says how often one moved.

@@ -26,7 +26,9 @@ fn prototypes(n: usize, dims: usize) -> Matrix<'static> {
 /// A row that sees its own prototype most and some others.
 fn products(n: usize, own: usize, turn: usize) -> Vec<f64> {
     let mut row = vec![0.0; n];
-    (0..n).filter(|l| (l + turn) % 2 == 0).for_each(|l| row[l] = 0.02 + 0.03 * ((l * 7 + turn * 3) % 5) as f64 / 5.0);
+    (0..n)
+        .filter(|l| (l + turn).is_multiple_of(2))
+        .for_each(|l| row[l] = 0.02 + 0.03 * ((l * 7 + turn * 3) % 5) as f64 / 5.0);
     row[own] = 0.3;
     row
 }

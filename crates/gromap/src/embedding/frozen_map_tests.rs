@@ -1,7 +1,7 @@
 //! The steps end at the minimum that a search over all places finds, never go up, and stay in the cell.
 
 use super::*;
-use crate::embedding::PrototypeKernel;
+use crate::embedding::objective::Objective;
 
 const UMAP: Profile = Profile::Umap { a: 1.58, b: 0.895 };
 
@@ -39,8 +39,8 @@ fn with_map(form: (Profile, Normalization, Loss), n: usize, dims: usize, run: im
     let weights: Vec<f64> = (0..n).map(|k| (1 + k % 3) as f64).collect();
     let whole: f64 = weights.iter().sum();
     let weights: Vec<f64> = weights.iter().map(|q| q / whole).collect();
-    let target = kernel.eval(&places, &weights).unwrap();
-    let diagonal: Vec<f64> = (0..weights.len()).map(|k| target[(k, k)]).collect();
+    let target = kernel.matched(&places, &weights, &weights).unwrap();
+    let diagonal: Vec<f64> = (0..n).map(|k| target[(k, k)]).collect();
     let repulsion = repulsion_weights(kernel, loss, (&diagonal, &weights), 1.0);
     run(&FrozenMap::new(kernel, loss, &places, &repulsion));
 }
@@ -102,6 +102,48 @@ fn derivatives_are_those_of_finite_differences() {
                     }
                 }
             });
+        }
+    }
+}
+
+/// A sample with the products of its whole prototype feels, at its place, what the prototype does: there the members of a
+/// prototype are in balance with each other.
+#[test]
+fn at_a_prototype_the_mean_row_has_the_gradient_of_the_objective() {
+    let (n, scale) = (9, 1.7);
+    let forms = [
+        (Profile::HeavyTailed, Normalization::DoublyStochastic, Loss::Kl),
+        (Profile::Student, Normalization::Measure, Loss::Kl),
+        (Profile::Gaussian, Normalization::None, Loss::Kl),
+        (UMAP, Normalization::None, Loss::BinaryCrossEntropy),
+    ];
+    let weights: Vec<f64> = (0..n).map(|k| (1 + k % 3) as f64 / 18.0).collect();
+    let places = prototypes(n, 2);
+    for (profile, normalization, loss) in forms {
+        // Nothing scales a kernel that is not normalised.
+        let scale = if normalization == Normalization::None { 1.0 } else { scale };
+        let mass = Matrix::from_fn(n, n, |k, l| {
+            weights[k] * weights[l] * (0.2 + 0.6 * ((k + l) as f64).sin().powi(2)) / scale
+        });
+        let scaled = Matrix::from_fn(n, n, |k, l| scale * mass[(k, l)]);
+        let margins: Vec<f64> = (0..n).map(|k| scaled.row(k).iter().sum()).collect();
+        let kernel = Radial { profile, normalization };
+        let objective = Objective::new(kernel, loss, &scaled, &weights);
+        let (_, gradient) = objective.value_and_gradient(&places, &mut objective.scaling()).unwrap();
+        let target = kernel.matched(&places, &weights, &margins).unwrap();
+        let diagonal: Vec<f64> = (0..weights.len()).map(|k| target[(k, k)]).collect();
+        let repulsion = repulsion_weights(kernel, loss, (&diagonal, &weights), scale);
+        let map = FrozenMap::new(kernel, loss, &places, &repulsion);
+        for k in 0..n {
+            let mut row = Row::default();
+            let products: Vec<f64> = mass.row(k).iter().map(|m| m / weights[k]).collect();
+            assert!(map.load(k, &products, &mut row));
+            let found = map.value(k, &mut row, places.row(k)).gradient;
+            let factor = 2.0 * if map.by_rows { margins[k] } else { scale * weights[k] };
+            for (found, expected) in found.iter().zip(gradient.row(k)) {
+                let error = (factor * found - expected).abs();
+                assert!(error < 1e-6 * (1e-3 + expected.abs()), "{kernel:?} {k}: {} {expected}", factor * found);
+            }
         }
     }
 }

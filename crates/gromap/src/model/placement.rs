@@ -109,7 +109,7 @@ impl Model {
     /// ([`sample_places`](Self::sample_places)). Clusters have no places: d is 0.
     ///
     /// ```
-    /// # let samples = gromap::Matrix::from_fn(60, 2, |i, j| ((i * (j + 3)) % 17) as f64 + 40.0 * (i % 3) as f64);
+    /// # let samples = gromap::Matrix::from_fn(50, 2, |i, j| ((i * (j + 3)) % 17) as f64 + 40.0 * (i % 3) as f64);
     /// let model = gromap::GromovDr::builder().prototypes(6).perplexity(5.0).fit(&samples)?;
     /// // A sample that was there before has the place it had.
     /// assert_eq!(model.places_of(&samples)?, model.sample_places());

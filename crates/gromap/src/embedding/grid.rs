@@ -25,7 +25,7 @@
 //!
 //! Weights are spread strip by strip of the grid, each by one task and in the order of the prototypes: the same bytes for any number of threads.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
@@ -84,19 +84,19 @@ impl Grid {
 
     /// The sum cᵀWc with charges c, without the factor c_k in the gradient at prototype k; nothing where a grid is not worth it.
     pub(super) fn sum(&self, profile: Profile, coordinates: &Coordinates, charges: &[f64]) -> Option<PairSum> {
-        let spans: Vec<(f64, f64)> =
-            (0..coordinates.dims).map(|c| span(&coordinates.axis(c)[..coordinates.prototypes])).collect();
+        let of_axis = |c: usize| span(&coordinates.axis(c)[..coordinates.prototypes]);
+        let spans = (0..coordinates.dims).map(of_axis).collect::<Option<Vec<(f64, f64)>>>()?;
         let layout = Layout::new(widest_spacing(profile)?, &spans, coordinates.prototypes)?;
-        let mut held = self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let prepared = match held.take() {
-            Some(prepared) if prepared.layout == layout && prepared.profile == profile => held.insert(prepared),
-            _ => held.insert(Prepared::new(layout, profile)),
+        let held = self.held().take();
+        let mut prepared = match held {
+            Some(prepared) if prepared.layout == layout && prepared.profile == profile => prepared,
+            _ => Prepared::new(layout, profile),
         };
         // Nodes are counted from the middle of the map, so that the grid has room on both sides.
         let corner =
             |(low, high): &(f64, f64), axis: Axis| 0.5 * (low + high) - 0.5 * layout.spacing * (axis.nodes - 1) as f64;
         let own = if self.self_pairs { profile.at(0.0).w } else { 0.0 };
-        Some(match &spans[..] {
+        let sum = match &spans[..] {
             [row] => {
                 let places = |k: usize| [coordinates.axis(0)[k], 0.0];
                 prepared.sum::<1>(coordinates.prototypes, places, charges, [corner(row, layout.rows), 0.0], own)
@@ -107,7 +107,15 @@ impl Grid {
                 prepared.sum::<SUPPORT>(coordinates.prototypes, places, charges, corners, own)
             }
             _ => return None,
-        })
+        };
+        *self.held() = Some(prepared);
+        Some(sum)
+    }
+
+    /// What was prepared. Not to be held while others work: a thread that waits for them may be given another sum of the same grid, of a
+    /// descent beside this one, and would wait for itself. So it is taken out, and whoever finds nothing prepares anew.
+    fn held(&self) -> MutexGuard<'_, Option<Prepared>> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -130,9 +138,11 @@ pub(crate) fn most_bytes(prototypes: u64) -> u64 {
     72 * (NODES_OF_A_PAIR * pairs).min(MOST_NODES as f64) as u64
 }
 
-/// The least and the largest.
-fn span(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)))
+/// The least and the largest; none if there is anything among them that is not a number, which `min` and `max` would pass over.
+fn span(values: &[f64]) -> Option<(f64, f64)> {
+    let is_finite = values.iter().all(|value| value.is_finite());
+    let ends = (f64::INFINITY, f64::NEG_INFINITY);
+    is_finite.then(|| values.iter().fold(ends, |(low, high), &v| (low.min(v), high.max(v))))
 }
 
 impl Layout {

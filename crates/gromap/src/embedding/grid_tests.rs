@@ -133,6 +133,21 @@ fn bytes_do_not_depend_on_threads() {
     assert_eq!(with(1), with(3));
 }
 
+/// Descents from several starts share an objective, and a pool.
+#[test]
+fn sums_beside_each_other_do_not_wait_for_themselves() {
+    let q = weights(1200, true);
+    let grid = Grid::new(false);
+    let sum = |turn: usize| {
+        let z = places(1200, 2, 20.0 + turn as f64, true);
+        grid.sum(Profile::Student, &Coordinates::new(&z, &q), &q).expect("a grid").value()
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("a pool");
+    let beside: Vec<f64> = pool.install(|| (0..48).into_par_iter().map(|turn| sum(turn % 6)).collect());
+    let after: Vec<f64> = (0..48).map(|turn| sum(turn % 6)).collect();
+    assert_eq!(beside, after);
+}
+
 #[test]
 fn what_no_grid_serves_is_left_to_all_pairs() {
     let q = vec![1.0 / 300.0; 300];
@@ -142,7 +157,11 @@ fn what_no_grid_serves_is_left_to_all_pairs() {
     assert!(sum(Profile::Umap { a: 1.6, b: 0.9 }, &near).is_none(), "not smooth");
     assert!(sum(Profile::Student, &places(300, 3, 10.0, false)).is_none(), "three dimensions");
     assert!(sum(Profile::Student, &places(300, 2, 1e6, false)).is_none(), "few prototypes far apart");
-    assert!(sum(Profile::Student, &Matrix::from_fn(300, 2, |_, c| [1.0, f64::INFINITY][c])).is_none());
+    for wrong in [f64::INFINITY, f64::NAN] {
+        assert!(sum(Profile::Student, &Matrix::from_fn(300, 2, |_, c| [1.0, wrong][c])).is_none(), "{wrong}");
+        let one = Matrix::from_fn(300, 2, |k, c| if (k, c) == (7, 0) { wrong } else { near[(k, c)] });
+        assert!(sum(Profile::Student, &one).is_none(), "one {wrong}");
+    }
     // All in one place: every pair at its best.
     let one = sum(Profile::Student, &Matrix::from_fn(300, 2, |_, _| 7.5)).expect("a grid");
     assert!((one.value() - 299.0 / 300.0).abs() < 1e-9 && one.gradient.iter().all(|g| g.abs() < 1e-9));

@@ -9,8 +9,8 @@
 //! them would. γ is a gain for every coordinate: it grows while the force points against the last steps, and shrinks while it follows them.
 //! No step is longer than a share of the map, so that nothing flies off and comes back.
 //!
-//! Adam, which divides by the size of each gradient, moves prototypes that are at rest as far as those that have a way to go. That helps a few
-//! hundred of them; on the maps of many samples it ends higher than this.
+//! Adam, which divides by the size of each gradient, moves prototypes that are at rest as far as those that have a way to go, and needs its
+//! rate to fall to zero. That suits few of them; of 10,000 images of MNIST it takes about twice the steps to the same loss.
 
 use rayon::prelude::*;
 

@@ -117,7 +117,7 @@ impl<'a> Objective<'a> {
 
     fn of_pairs((kernel, loss): (Radial, Loss), pairs: StoredPairs<'a>, weights: &'a [f64], self_pairs: bool) -> Self {
         let margins = (0..pairs.similarity.len()).into_par_iter().map(|k| pairs.margin(k, self_pairs)).collect();
-        let repulsion = Repulsion::fastest(weights.len(), kernel.profile, loss, self_pairs);
+        let repulsion = Repulsion::fastest(weights.len(), kernel, loss, self_pairs);
         let mass = Mass::Sparse(pairs, repulsion);
         Self { kernel, loss, mass, weights, margins, self_pairs, exaggeration: 1.0 }
     }

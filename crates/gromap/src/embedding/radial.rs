@@ -131,6 +131,12 @@ impl PrototypeKernel for Radial {
 }
 
 impl Radial {
+    /// Whether the smallest entries matter as much as the largest: factors bring every row of a doubly stochastic kernel to its margin, that of a
+    /// prototype far from all others too, where a Gaussian is smaller than what approximation and rounding leave of it.
+    pub(crate) fn magnifies_tails(&self) -> bool {
+        self.profile == Profile::Gaussian && self.normalization == Normalization::DoublyStochastic
+    }
+
     /// C_Z as the objective means it: with the total of M under the measure normalisation, and with all margins of M under the
     /// doubly stochastic one. Where M comes from rows of sum one that is what [`eval`](PrototypeKernel::eval) gives.
     pub(crate) fn matched(&self, prototypes: &Matrix<'_>, weights: &[f64], margins: &[f64]) -> Result<Matrix<'static>> {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use super::grid::{Grid, widest_spacing};
 use super::pairs::{At, Coordinates, PairSum, Row, RowPass, Store, fill, run};
-use super::profile::{Profile, RawKernel};
+use super::profile::RawKernel;
 use super::radial::{Normalization, Radial};
 use crate::loss::Loss;
 use crate::numeric::logarithm::ln;
@@ -50,8 +50,9 @@ impl Repulsion {
     }
 
     /// The fastest way for so many prototypes that is accurate.
-    pub(super) fn fastest(prototypes: usize, profile: Profile, loss: Loss, self_pairs: bool) -> Self {
-        match prototypes >= LEAST_ON_GRID && loss == Loss::Kl && widest_spacing(profile).is_some() {
+    pub(super) fn fastest(prototypes: usize, kernel: Radial, loss: Loss, self_pairs: bool) -> Self {
+        let is_smooth = loss == Loss::Kl && widest_spacing(kernel.profile).is_some();
+        match prototypes >= LEAST_ON_GRID && is_smooth && !kernel.magnifies_tails() {
             true => Self::OnGrid(Arc::new(Grid::new(self_pairs))),
             false => Self::exact(self_pairs),
         }

@@ -24,15 +24,15 @@ pub(super) const EXAGGERATED: (Pace, usize) = (Pace { momentum: 0.8, rate: 1.0 /
 const MANY: usize = 1000;
 pub(super) const OF_MANY: Pace = Pace { momentum: 0.9, rate: 2.0 };
 const OF_FEW: Pace = Pace { momentum: 0.8, rate: 0.5 };
-/// Steps of a round, after which the loss is looked at.
-const ROUND: usize = 50;
+/// Steps of a round, after which the loss is looked at. Fewer say little: at this pace some of them lower the loss hardly at all.
+const ROUND: usize = 100;
 /// Rounds end when one lowers the loss by no more than this many times the tolerance of the fit, which is meant for rounds that find a
-/// plan too: 0.2% unless asked otherwise.
-const TOLERANCES_OF_A_ROUND: f64 = 200.0;
+/// plan too: 0.8% unless asked otherwise.
+const TOLERANCES_OF_A_ROUND: f64 = 800.0;
 /// Times that the rate is halved in a round that would end higher than it began.
 const MOST_HALVINGS: usize = 6;
 
-/// Adam, for few samples, which it leaves at rest, and for losses and normalisations with forces on all scales.
+/// Adam, for few samples, which it leaves at rest, and for losses and kernels with forces on all scales.
 const ADAM: [(f64, Adam); 2] =
     [(12.0, Adam { steps: 250, learning_rate: 1.0 }), (1.0, Adam { steps: 750, learning_rate: 1.0 })];
 /// What tells whether it came to an end.
@@ -124,7 +124,7 @@ fn neighbor_embedding(
     };
     let task = Task { constant, ..task };
     let is_one_law = matches!(radial.normalization, Normalization::Measure | Normalization::DoublyStochastic);
-    if is_one_law && loss == Loss::Kl && weights.len() >= MANY {
+    if is_one_law && loss == Loss::Kl && weights.len() >= MANY && !radial.magnifies_tails() {
         let mut descent = Descent::new(&objective, start.clone());
         let (pace, steps) = EXAGGERATED;
         descent.run(&objective.with_early_exaggeration(EXAGGERATION), pace, steps)?;

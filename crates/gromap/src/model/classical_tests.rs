@@ -30,14 +30,17 @@ fn many_samples_end_no_higher_than_by_the_exact_optimiser() {
     let size = 1200;
     let similarity = ring(size);
     let weights: Vec<f64> = (0..size).map(|i| (1.0 + (i % 3) as f64) / (2.0 * size as f64)).collect();
-    let total: f64 = (0..size)
-        .map(|i| {
-            let (columns, values) = similarity.row(i);
-            columns.iter().zip(values).map(|(&j, &v)| weights[i] * f64::from(v) * weights[j as usize]).sum::<f64>()
-        })
-        .sum();
-    let stopping = Stopping { max_rounds: 200, rel_tolerance: 1e-6, abs_tolerance: 0.0 };
-    let task = Task { dims: 2, scale: 1.0 / total, constant: 0.0, stopping };
+    let mass = dense_mass(&similarity, &weights, 1.0);
+    let total: f64 = mass.values().iter().sum();
+    let mass = dense_mass(&similarity, &weights, 1.0 / total);
+    // With its constant the loss is the KL divergence, of which the tolerance is a share.
+    let part = |i: usize, j: usize| match mass[(i, j)] {
+        m if m > 0.0 => m * (m / (weights[i] * weights[j])).ln() - m,
+        _ => 0.0,
+    };
+    let constant: f64 = (0..size).map(|i| (0..size).filter(|&j| j != i).map(|j| part(i, j)).sum::<f64>()).sum();
+    let stopping = Stopping { max_rounds: 100, rel_tolerance: 1e-5, abs_tolerance: 0.0 };
+    let task = Task { dims: 2, scale: 1.0 / total, constant, stopping };
     for profile in [Profile::Student, Profile::HeavyTailed] {
         let radial = Radial { profile, normalization: Normalization::Measure };
         let found = neighbor_embedding(&similarity, &weights, (radial, Loss::Kl), task, &mut ()).unwrap();
@@ -45,7 +48,6 @@ fn many_samples_end_no_higher_than_by_the_exact_optimiser() {
         let history = &found.history;
         assert!(history.len() > 2 && history.windows(2).all(|pair| pair[1] <= pair[0]), "{history:?}");
         // All pairs, and 1,000 steps of Adam.
-        let mass = dense_mass(&similarity, &weights, task.scale);
         let exact = Objective::new(radial, Loss::Kl, &mass, &weights).without_self_pairs();
         let mut places = spectral_start(&similarity, &weights, &weights, 2).unwrap();
         for (exaggeration, adam) in ADAM {
@@ -53,10 +55,11 @@ fn many_samples_end_no_higher_than_by_the_exact_optimiser() {
         }
         let value = |places: &Matrix<'static>| Descent::new(&exact, places.clone()).value(&exact).unwrap();
         let (ours, theirs) = (value(&found.prototypes), value(&places));
-        assert!(ours <= theirs + 0.02, "{profile:?}: {ours} {theirs}");
+        assert!(ours <= theirs, "{profile:?}: {ours} {theirs}");
         let own: f64 = weights.iter().map(|h| Loss::Kl.at_best_target(0.0, h * h)).sum();
         let told = history[history.len() - 1];
-        assert!((told - own - ours).abs() < 1e-3, "{profile:?}: {told} is reported of {ours}");
+        let is = constant + own + ours;
+        assert!((told - is).abs() < 1e-3, "{profile:?}: {told} is reported of {is}");
     }
 }
 
@@ -97,10 +100,19 @@ fn bytes_do_not_depend_on_threads() {
 #[test]
 fn bad_settings_end_finite() {
     let pairs = Matrix::from_fn(1200, 2, |i, j| (i / 2 * (j + 1)) as f32);
+    let same = Matrix::from_fn(1100, 2, |i, _| (i % 2) as f32);
     let tiny = Matrix::from_fn(4, 2, |i, j| (i * i + j) as f32);
     for method in DESCENDED {
-        for (samples, perplexity) in [(&pairs, 2.0), (&tiny, 1.5)] {
+        for (samples, perplexity) in [(&pairs, 2.0), (&same, 5.0), (&tiny, 1.5)] {
             assert_finite(&fitted(method, samples, perplexity), &format!("{method}, {}", samples.rows()));
         }
     }
+}
+
+/// Pairs of samples far from all others, whose entries of a Gaussian are smaller than rounding: factors magnify them.
+#[test]
+fn samples_far_apart_are_balanced() {
+    let pairs = Matrix::from_fn(1200, 2, |i, j| (i / 2 * (j + 1)) as f32);
+    let loss = fitted(Method::Snekhorn, &pairs, 2.0).outcome.loss;
+    assert!(loss < 1.0, "{loss}");
 }

@@ -20,8 +20,8 @@
 //! is computed as a value, whatever h is; and the pair of a prototype with itself is taken out exactly as it was put in.
 //!
 //! The spacing that keeps gradients within 1% is [`widest_spacing`]; on a map that is small next to the kernel, as at the start of a descent,
-//! it is halved until the map has [`LEAST_NODES`]. Where a map needs more nodes than [`MOST_NODES`], or so many that all pairs are sooner done,
-//! nothing is returned, and the sum is left to the exact pass.
+//! it is halved until the map has [`LEAST_NODES`]. Where a map needs more nodes than [`MOST_NODES`], or so many that a tree is sooner done,
+//! nothing is returned, and the sum is left to another way (`repulsion.rs`).
 //!
 //! Weights are spread strip by strip of the grid, each by one task and in the order of the prototypes: the same bytes for any number of threads.
 
@@ -42,8 +42,9 @@ const LEAST_NODES: f64 = 48.0;
 const MOST_HALVINGS: f64 = 13.0;
 /// Nodes of a grid, at most.
 const MOST_NODES: usize = 1 << 22;
-/// Nodes of a grid for each pair of prototypes at which both ways take as long.
-const NODES_OF_A_PAIR: f64 = 0.1;
+/// Nodes for each prototype, at most, and prototypes, at least: else a tree is sooner done.
+const NODES_OF_A_PROTOTYPE: usize = 10;
+const LEAST_PROTOTYPES: usize = 5000;
 /// Nodes between the farthest two and the middle of the cyclic grid, where the kernel has a kink that interpolation feels around it.
 const MARGIN: usize = 10;
 /// Nodes that a prototype touches along an axis.
@@ -122,7 +123,7 @@ impl Grid {
 /// The distance of nodes on a wide map, in units of the kernel: such that on any places, and if every prototype stands alone, gradients are
 /// within 1% of the exact ones. It is set by how fast the transform of the kernel falls: exp(−|k|) for Student's, exp(−|k|/√2) for the
 /// heavy-tailed one. None where the kernel is not smooth.
-pub(super) fn widest_spacing(profile: Profile) -> Option<f64> {
+fn widest_spacing(profile: Profile) -> Option<f64> {
     match profile {
         Profile::Student => Some(0.36),
         Profile::HeavyTailed => Some(0.26),
@@ -134,8 +135,7 @@ pub(super) fn widest_spacing(profile: Profile) -> Option<f64> {
 /// Bytes that a grid for so many prototypes takes, at most: of a node its field, its transforms before and after the columns, and four numbers
 /// of the kernel's.
 pub(crate) fn most_bytes(prototypes: u64) -> u64 {
-    let pairs = prototypes as f64 * prototypes as f64;
-    72 * (NODES_OF_A_PAIR * pairs).min(MOST_NODES as f64) as u64
+    72 * (NODES_OF_A_PROTOTYPE as u64 * prototypes).min(MOST_NODES as u64)
 }
 
 /// The least and the largest; none if there is anything among them that is not a number, which `min` and `max` would pass over.
@@ -146,7 +146,7 @@ fn span(values: &[f64]) -> Option<(f64, f64)> {
 }
 
 impl Layout {
-    /// The grid for a map that spans this much; none if all pairs are sooner done.
+    /// The grid for a map that spans this much; none if it is not worth it.
     fn new(widest: f64, spans: &[(f64, f64)], prototypes: usize) -> Option<Self> {
         if spans.iter().any(|(low, high)| !(high - low).is_finite()) {
             return None;
@@ -168,9 +168,9 @@ impl Layout {
             [column, row] => [axis(row), axis(column)],
             _ => return None,
         };
-        let pairs = prototypes as f64 * prototypes as f64;
         let nodes = rows.nodes.saturating_mul(columns.nodes);
-        (nodes <= MOST_NODES && nodes as f64 <= NODES_OF_A_PAIR * pairs).then_some(Self { spacing, rows, columns })
+        let is_worth_it = prototypes >= LEAST_PROTOTYPES && nodes <= NODES_OF_A_PROTOTYPE * prototypes;
+        (nodes <= MOST_NODES && is_worth_it).then_some(Self { spacing, rows, columns })
     }
 }
 

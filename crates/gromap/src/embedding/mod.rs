@@ -9,8 +9,9 @@
 //! | `dense` | attraction and repulsion in one pass, for a dense M | `attraction`, `repulsion`, `pairs` |
 //! | `attraction` | the sum ⟨M, a(W)⟩; by itself for a sparse M, with a prototype for every sample or for few | `pairs`, `profile` |
 //! | `scaling` | factors of the prototypes that give a doubly stochastic kernel its margins | |
-//! | `repulsion` | the sums qᵀ r(W) q and Σ r(W): which way they are computed, and over all pairs | `grid`, `pairs` |
+//! | `repulsion` | the sums qᵀ r(W) q and Σ r(W): which way they are computed, and over all pairs | `grid`, `tree`, `pairs` |
 //! | `grid` | the same on a regular grid, by splines and Fourier transforms, for many prototypes | `pairs`, `profile` |
+//! | `tree` | the same by a tree, for many prototypes on a wide map or in three dimensions | `pairs`, `profile` |
 //! | `pairs` | rows of pairs: distances, kernel, sums and gradients, on all threads | `profile` |
 //! | `profile` | the raw kernel w(d²): Gaussian, Student, heavy-tailed, UMAP | `umap_curve` |
 //! | `umap_curve` | a and b of UMAP's curve | |
@@ -41,12 +42,15 @@ mod radial;
 mod repulsion;
 pub(crate) mod scaling;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
+mod tree;
 mod umap_curve;
 
 pub use self::gram::{Gram, OrthonormalGram};
-pub(crate) use self::grid::most_bytes as most_bytes_of_grid;
 pub use self::kernel::PrototypeKernel;
 pub use self::map_kernel::MapKernel;
 pub use self::profile::Profile;
 pub use self::radial::{Normalization, Radial};
+pub(crate) use self::repulsion::most_bytes as most_bytes_of_repulsion;

@@ -28,7 +28,7 @@ use super::kernel::PrototypeKernel;
 use super::pairs::{Coordinates, PairSum};
 use super::radial::{Normalization, Radial};
 use super::repulsion::{Repulsion, RepulsionSums};
-use super::scaling::{GRID_TOLERANCE, OBJECTIVE_TOLERANCE, Scaling};
+use super::scaling::{APPROXIMATE_TOLERANCE, OBJECTIVE_TOLERANCE, Scaling};
 use crate::error::Result;
 use crate::loss::Loss;
 use crate::numeric::Matrix;
@@ -117,7 +117,7 @@ impl<'a> Objective<'a> {
 
     fn of_pairs((kernel, loss): (Radial, Loss), pairs: StoredPairs<'a>, weights: &'a [f64], self_pairs: bool) -> Self {
         let margins = (0..pairs.similarity.len()).into_par_iter().map(|k| pairs.margin(k, self_pairs)).collect();
-        let repulsion = Repulsion::fastest(weights.len(), kernel, loss, self_pairs);
+        let repulsion = Repulsion::fastest(weights.len(), kernel, self_pairs);
         let mass = Mass::Sparse(pairs, repulsion);
         Self { kernel, loss, mass, weights, margins, self_pairs, exaggeration: 1.0 }
     }
@@ -168,8 +168,8 @@ impl<'a> Objective<'a> {
             let sums = |weights: &[f64]| {
                 repulsion.sums::<false>(self.kernel, self.loss, &Coordinates::new(prototypes, weights)).weighted.rows
             };
-            let is_on_grid = matches!(repulsion, Repulsion::OnGrid(_));
-            let tolerance = if is_on_grid { GRID_TOLERANCE } else { OBJECTIVE_TOLERANCE };
+            let is_approximate = matches!(repulsion, Repulsion::Approximate(_));
+            let tolerance = if is_approximate { APPROXIMATE_TOLERANCE } else { OBJECTIVE_TOLERANCE };
             scaling.settle(self.weights, &self.margins, tolerance, sums);
         }
         self.evaluate::<true>(prototypes, scaling)

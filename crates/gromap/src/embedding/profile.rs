@@ -18,7 +18,7 @@
 use super::umap_curve;
 use crate::error::{Error, Result};
 use crate::numeric::vector::vectorized;
-use crate::numeric::{exponential, logarithm};
+use crate::numeric::{exponential, logarithm, root};
 
 /// Logarithms of a kernel are kept above this: a positive entry never becomes zero, on which the logarithmic losses would
 /// be infinite.
@@ -116,9 +116,11 @@ pub(super) struct RawKernel {
 }
 
 /// A profile as a type of its own, so that a loop over pairs is compiled for one formula.
-pub(super) trait Curve: Copy {
+pub(super) trait Curve: Copy + Sync {
     /// Whether the derivative of log w is infinite at distance zero.
     const SINGULAR_AT_ZERO: bool = false;
+    /// The distance below which it is flat: half of where it bends most.
+    const SOFTNESS: f64 = 0.0;
 
     /// The kernel at a squared distance; a singular one asks for a positive distance.
     fn at<const FAST: bool>(self, square: f64) -> RawKernel;
@@ -149,6 +151,8 @@ impl Curve for Gaussian {
 }
 
 impl Curve for Student {
+    const SOFTNESS: f64 = 0.7;
+
     #[inline(always)]
     fn at<const FAST: bool>(self, square: f64) -> RawKernel {
         let w = 1.0 / (1.0 + square);
@@ -157,11 +161,13 @@ impl Curve for Student {
 }
 
 impl Curve for HeavyTailed {
+    const SOFTNESS: f64 = 0.5;
+
     #[inline(always)]
     fn at<const FAST: bool>(self, square: f64) -> RawKernel {
-        let root = (1.0 + 2.0 * square).sqrt();
-        let w = 1.0 / root;
-        RawKernel { w, log: -0.5 * ln_1p::<FAST>(2.0 * square), log_derivative: -w * w, odds: root - 1.0 }
+        let inside = 1.0 + 2.0 * square;
+        let w = inverse_root::<FAST>(inside);
+        RawKernel { w, log: -0.5 * ln_1p::<FAST>(2.0 * square), log_derivative: -w * w, odds: inside * w - 1.0 }
     }
 }
 
@@ -186,6 +192,12 @@ fn exp<const FAST: bool>(x: f64) -> f64 {
 #[inline(always)]
 fn ln_1p<const FAST: bool>(x: f64) -> f64 {
     if FAST { logarithm::ln(1.0 + x) } else { x.ln_1p() }
+}
+
+/// x^{−1/2} of an x of at least 1, likewise.
+#[inline(always)]
+fn inverse_root<const FAST: bool>(x: f64) -> f64 {
+    if FAST { root::inverse_root(x.min(f64::MAX)) } else { 1.0 / x.sqrt() }
 }
 
 /// x^y of a positive x, likewise.

@@ -7,21 +7,28 @@
 //!
 //! The objective adds a function of them: what is not held together by attraction moves apart. Unlike attraction,
 //! repulsion acts between all pairs, so that an exact pass costs O(n²·d): nothing for n prototypes, much for n = N.
-//! There, and where kernel and loss make the sum a smooth potential on a map of one or two dimensions, it is computed on a grid
-//! (`grid.rs`). A further approximation would be a new variant of [`Repulsion`], computed in a file of its own, that returns the same
-//! [`RepulsionSums`].
+//! From [`LEAST_APPROXIMATE`] prototypes on the sums are therefore approximated, to within 1% of the exact gradient:
+//!
+//! | way | serves | cost of a pass |
+//! |---|---|---|
+//! | `grid.rs` | KL, one or two dimensions, maps not too wide for their number of prototypes | n, and a Fourier transform of some nodes |
+//! | `tree.rs` | one to three dimensions, any width, all kernels but the Gaussian | n·log n |
+//! | all pairs | everything else | n² |
+//!
+//! A further approximation would be one more row, computed in a file of its own, that returns the same [`PairSum`].
 
 use std::sync::Arc;
 
-use super::grid::{Grid, widest_spacing};
+use super::grid::{self, Grid};
 use super::pairs::{At, Coordinates, PairSum, Row, RowPass, Store, fill, run};
 use super::profile::RawKernel;
 use super::radial::{Normalization, Radial};
+use super::tree::{self, Interaction};
 use crate::loss::Loss;
 use crate::numeric::logarithm::ln;
 
-/// Prototypes from which on a grid is sooner done than all pairs.
-const LEAST_ON_GRID: usize = 1000;
+/// Prototypes from which on an approximation is sooner done than all pairs.
+const LEAST_APPROXIMATE: usize = 700;
 
 /// How the repulsion between prototypes is computed.
 #[derive(Clone)]
@@ -30,8 +37,8 @@ pub(super) enum Repulsion {
     Exact,
     /// Over all pairs, those of a prototype with itself among them.
     ExactWithSelf,
-    /// By interpolation, as long as that is the sooner and within 1% of the exact gradient.
-    OnGrid(Arc<Grid>),
+    /// On a grid or by a tree, whichever is the sooner for the map at hand.
+    Approximate(Arc<Grid>),
 }
 
 /// What any way to compute the repulsion returns.
@@ -50,10 +57,9 @@ impl Repulsion {
     }
 
     /// The fastest way for so many prototypes that is accurate.
-    pub(super) fn fastest(prototypes: usize, kernel: Radial, loss: Loss, self_pairs: bool) -> Self {
-        let is_smooth = loss == Loss::Kl && widest_spacing(kernel.profile).is_some();
-        match prototypes >= LEAST_ON_GRID && is_smooth && !kernel.magnifies_tails() {
-            true => Self::OnGrid(Arc::new(Grid::new(self_pairs))),
+    pub(super) fn fastest(prototypes: usize, kernel: Radial, self_pairs: bool) -> Self {
+        match prototypes >= LEAST_APPROXIMATE && !kernel.magnifies_tails() {
+            true => Self::Approximate(Arc::new(Grid::new(self_pairs))),
             false => Self::exact(self_pairs),
         }
     }
@@ -68,8 +74,13 @@ impl Repulsion {
         let self_pairs = match self {
             Self::Exact => false,
             Self::ExactWithSelf => true,
-            Self::OnGrid(grid) => {
-                let sum = |charges: &[f64]| grid.sum(kernel.profile, coordinates, charges);
+            Self::Approximate(grid) => {
+                let interaction = Interaction { profile: kernel.profile, loss, self_pairs: grid.self_pairs };
+                let on_grid = |charges: &[f64]| grid.sum(kernel.profile, coordinates, charges);
+                let by_tree = |charges: &[f64]| tree::sum::<VALUE>(interaction, coordinates, charges);
+                let sum = |charges: &[f64]| {
+                    (loss == Loss::Kl).then(|| on_grid(charges)).flatten().or_else(|| by_tree(charges))
+                };
                 if let Some(weighted) = sum(coordinates.weights()) {
                     let by_cells = kernel.normalization == Normalization::Cells;
                     return RepulsionSums { weighted, cells: by_cells.then(|| sum(coordinates.ones())).flatten() };
@@ -79,6 +90,16 @@ impl Repulsion {
         };
         let [weighted, cells] = run(&ExactPass::<VALUE> { kernel, loss, self_pairs }, coordinates);
         RepulsionSums::new(weighted, cells, kernel)
+    }
+}
+
+/// Bytes that an approximation for so many prototypes takes, at most.
+pub(crate) fn most_bytes(prototypes: u64, dims: u64) -> u64 {
+    match dims {
+        _ if prototypes < LEAST_APPROXIMATE as u64 => 0,
+        1 | 2 => grid::most_bytes(prototypes).max(tree::most_bytes(prototypes)),
+        3 => tree::most_bytes(prototypes),
+        _ => 0,
     }
 }
 
@@ -107,15 +128,20 @@ impl<'r, const VALUE: bool> Repelling<'r, VALUE> {
 impl<const VALUE: bool> Store for Repelling<'_, VALUE> {
     #[inline(always)]
     fn set(&mut self, loss: Loss, l: usize, kernel: RawKernel) {
-        let RawKernel { w, log, log_derivative, odds } = kernel;
-        if loss == Loss::BinaryCrossEntropy {
-            self.derivatives[l] = log_derivative * w / (odds * w);
-            if VALUE {
-                self.values[l] = -(log + ln(odds)); // −log(1 − W)
-            }
-        } else {
-            (self.values[l], self.derivatives[l]) = (w, log_derivative * w);
-        }
+        (self.values[l], self.derivatives[l]) = match loss {
+            Loss::BinaryCrossEntropy => repulsion::<VALUE, true>(kernel),
+            _ => repulsion::<VALUE, false>(kernel),
+        };
+    }
+}
+
+/// r, where its sum is needed, and ∂r/∂d², by the table above.
+#[inline(always)]
+pub(super) fn repulsion<const VALUE: bool, const BCE: bool>(kernel: RawKernel) -> (f64, f64) {
+    let RawKernel { w, log, log_derivative, odds } = kernel;
+    match BCE {
+        true => (if VALUE { -(log + ln(odds)) } else { 0.0 }, log_derivative / odds), // −log(1 − W)
+        false => (w, log_derivative * w),
     }
 }
 

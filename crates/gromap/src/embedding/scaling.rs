@@ -12,7 +12,7 @@ use crate::numeric::Matrix;
 const TOLERANCE: f64 = 1e-13;
 pub(super) const OBJECTIVE_TOLERANCE: f64 = 1e-9;
 /// The same for sums that are themselves approximate: the objective errs by the square of it.
-pub(super) const GRID_TOLERANCE: f64 = 1e-5;
+pub(super) const APPROXIMATE_TOLERANCE: f64 = 1e-5;
 /// Steps to get there, at most.
 const MOST_STEPS: usize = 200;
 /// Conjugate gradient steps, at most. The matrix has its eigenvalues between 1 and 2.

@@ -6,7 +6,7 @@ use super::options::{Common, GromovClustering, GromovDr};
 use super::preparation::{Projection, Scaling};
 use crate::affinity::{InputAffinity, NewSamples};
 use crate::data::{Form, Shape};
-use crate::embedding::{MapKernel, most_bytes_of_grid};
+use crate::embedding::{MapKernel, most_bytes_of_repulsion};
 use crate::memory::{FIXED, MemoryPlan, Search, Sizes, bytes};
 use crate::method::Spec;
 use crate::neighbors::searches_exactly;
@@ -20,7 +20,7 @@ use crate::start::most_groups;
 /// Bytes of a pair of prototypes that see each other: while samples move it is held three times, and once in compressed rows.
 const SPARSE_PAIR: u64 = 72;
 
-const GRID: &str = "grid of the repulsion";
+const REPULSION: &str = "approximate repulsion";
 const FIRST_GROUPS: &str = "similarities of the first groups";
 
 impl GromovDr {
@@ -51,7 +51,7 @@ impl GromovDr {
             // Twice, while those of the blocks are put together.
             plan.hold("places of the samples", bytes(16, &[samples, dims]), Stage::Fit, Stage::Fit);
             if is_sparse(n) {
-                plan.hold(GRID, grid(n as u64, dims), Stage::Fit, Stage::Fit);
+                plan.hold(REPULSION, most_bytes_of_repulsion(n as u64, dims), Stage::Fit, Stage::Fit);
             }
             let compared = bytes(32, &[n as u64, features]);
             plan.hold("mean samples while they are compared", compared, Stage::Start, Stage::Fit);
@@ -60,7 +60,7 @@ impl GromovDr {
             let steps = bytes(130, &[samples, dims]).saturating_add(bytes(72, &[samples]));
             plan.hold("places and their steps", steps, Stage::Fit, Stage::Fit);
             if matches!(kernel, MapKernel::Radial(_)) {
-                plan.hold(GRID, grid(samples, dims), Stage::Fit, Stage::Fit);
+                plan.hold(REPULSION, most_bytes_of_repulsion(samples, dims), Stage::Fit, Stage::Fit);
             }
             plan.hold("eigenvectors", eigenvectors(samples, dims.saturating_add(1)), Stage::Fit, Stage::Fit);
             self.plan_all_pairs(shape, &mut plan);
@@ -212,11 +212,6 @@ fn plan_map_of_groups(samples: usize, prototypes: usize, plan: &mut MemoryPlan) 
         let mapping = bytes(72, &[groups as u64, groups as u64]).saturating_sub(merging);
         plan.hold("map of the first groups", mapping, Stage::Start, Stage::Start);
     }
-}
-
-/// The grid that repulsion is summed on, in one or two dimensions.
-fn grid(prototypes: u64, dims: u64) -> u64 {
-    if dims <= 2 { most_bytes_of_grid(prototypes) } else { 0 }
 }
 
 /// The leading eigenvectors of an N×N operator, with the blocks that they are found in.

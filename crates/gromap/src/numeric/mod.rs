@@ -12,6 +12,7 @@ pub(crate) mod fourier;
 pub(crate) mod kmeans;
 pub(crate) mod logarithm;
 mod matrix;
+pub(crate) mod root;
 mod scalar;
 pub(crate) mod spectrum;
 pub(crate) mod vector;

@@ -11,7 +11,7 @@
 
 use rayon::prelude::*;
 
-use super::pairs::{At, Coordinates, PairSum, Row, RowPass, Store, fill, kept_apart, run};
+use super::pairs::{At, Coordinates, PairSum, Part, Row, RowPass, Store, fill, kept_apart, run};
 use super::profile::{Curve, Gaussian, HeavyTailed, Profile, RawKernel, Student, Umap};
 use crate::loss::Loss;
 use crate::numeric::blocks::BLOCK;
@@ -111,20 +111,22 @@ fn on_plane<const VALUE: bool>(
     let (x, y) = (coordinates.axis(0), coordinates.axis(dims - 1));
     let places: Vec<[f64; 2]> =
         (0..n).into_par_iter().with_min_len(BLOCK).map(|k| [x[k], if dims == 2 { y[k] } else { 0.0 }]).collect();
-    let (mut rows, mut gradient) = (vec![0.0; n], vec![0.0; n * dims]);
-    rows.par_chunks_mut(ROWS).zip(gradient.par_chunks_mut(ROWS * dims)).enumerate().for_each_init(
+    let (mut rows, mut stiffness, mut gradient) = (vec![0.0; n], vec![0.0; n], vec![0.0; n * dims]);
+    let parts = rows.par_chunks_mut(ROWS).zip(stiffness.par_chunks_mut(ROWS));
+    parts.zip(gradient.par_chunks_mut(ROWS * dims)).enumerate().for_each_init(
         Gathered::default,
-        |gathered, (block, (rows, gradient))| {
+        |gathered, (block, ((rows, stiffness), gradient))| {
             crate::interrupt::look();
             vectorized(
                 #[inline(always)]
                 || {
-                    for (at, (row, out)) in rows.iter_mut().zip(gradient.chunks_exact_mut(dims)).enumerate() {
+                    for (at, out) in gradient.chunks_exact_mut(dims).enumerate() {
                         let k = block * ROWS + at;
                         gathered.fill(pairs, &places, k);
-                        let [value, slope_x, slope_y] = gathered.sums::<VALUE>(profile, loss);
+                        let [value, slope_x, slope_y, stiff] = gathered.sums::<VALUE>(profile, loss);
                         let factor = pairs.scale * pairs.weights.map_or(1.0, |weights| weights[k]);
-                        *row = factor * value;
+                        rows[at] = factor * value;
+                        stiffness[at] = factor * stiff;
                         out[0] = factor * slope_x;
                         if let Some(out) = out.get_mut(1) {
                             *out = factor * slope_y;
@@ -134,7 +136,7 @@ fn on_plane<const VALUE: bool>(
             );
         },
     );
-    PairSum { rows, gradient }
+    PairSum { rows, gradient, stiffness }
 }
 
 /// The neighbours of one prototype: z_k − z_l and the mass of every pair, in groups of [`LANES`], the last of which ends in pairs without mass.
@@ -163,9 +165,9 @@ impl Gathered {
         }
     }
 
-    /// Σ_l m_l·a(d²_l) if asked for, and Σ_l m_l·a′(d²_l)·(z_k − z_l).
+    /// Σ_l m_l·a(d²_l) if asked for, Σ_l m_l·a′(d²_l)·(z_k − z_l), and −Σ_l m_l·a′(d²_l).
     #[inline(always)]
-    fn sums<const VALUE: bool>(&self, profile: Profile, loss: Loss) -> [f64; 3] {
+    fn sums<const VALUE: bool>(&self, profile: Profile, loss: Loss) -> [f64; 4] {
         // Every arm names its loss, and its profile, so that each loop is compiled for one of them.
         match (loss, profile) {
             (Loss::BinaryCrossEntropy, Profile::Gaussian) => self.sums_by::<VALUE, true>(Gaussian),
@@ -180,8 +182,8 @@ impl Gathered {
     }
 
     #[inline(always)]
-    fn sums_by<const VALUE: bool, const BCE: bool>(&self, curve: impl Curve) -> [f64; 3] {
-        let mut sums = [[0.0; LANES]; 3];
+    fn sums_by<const VALUE: bool, const BCE: bool>(&self, curve: impl Curve) -> [f64; 4] {
+        let mut sums = [[0.0; LANES]; 4];
         for [by_x, by_y, masses] in &self.groups {
             for lane in 0..LANES {
                 let square = kept_apart(by_x[lane] * by_x[lane] + by_y[lane] * by_y[lane], &curve, BCE);
@@ -192,6 +194,7 @@ impl Gathered {
                 let force = masses[lane] * derivative;
                 sums[1][lane] += force * by_x[lane];
                 sums[2][lane] += force * by_y[lane];
+                sums[3][lane] -= force;
             }
         }
         sums.map(|[a, b, c, d, e, f, g, h]| ((a + e) + (c + g)) + ((b + f) + (d + h)))
@@ -220,24 +223,25 @@ impl<const VALUE: bool> RowPass<1> for Pass<'_, VALUE> {
         At { k, coordinates, .. }: At<'_, V>,
         Scratch { squares, row }: &mut Scratch,
         [gradient]: [&mut [f64]; 1],
-    ) -> [f64; 1] {
+    ) -> [Part; 1] {
         let (columns, values) = self.pairs.similarity.row(k);
         squares.clear();
         squares.extend(columns.iter().map(|&l| coordinates.squared_distance(k, l as usize)));
         fill(self.profile, self.loss, squares, Attraction::<VALUE>::in_row(row, columns.len()));
         let weight = |l: usize| self.pairs.weights.map_or(1.0, |weights| weights[l]);
-        let mut sum = 0.0;
+        let mut part = Part::default();
         for (at, (&l, &value)) in columns.iter().zip(values).enumerate() {
             let l = l as usize;
             let mass = if l == k { 0.0 } else { self.pairs.scale * weight(k) * f64::from(value) * weight(l) };
             if VALUE {
-                sum += mass * row.values[at];
+                part.value += mass * row.values[at];
             }
+            part.stiffness -= mass * row.derivatives[at];
             for (c, out) in gradient.iter_mut().enumerate() {
                 let axis = coordinates.axis(c);
                 *out += mass * row.derivatives[at] * (axis[k] - axis[l]);
             }
         }
-        [sum]
+        [part]
     }
 }

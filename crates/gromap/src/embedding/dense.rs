@@ -2,7 +2,7 @@
 //! are most of the work.
 
 use super::attraction::Attraction;
-use super::pairs::{At, Coordinates, PairSum, Row, RowPass, fill, run};
+use super::pairs::{At, Coordinates, PairSum, Part, Row, RowPass, fill, run};
 use super::radial::Radial;
 use super::repulsion::{Repelling, RepulsionSums, of_row};
 use crate::loss::Loss;
@@ -44,7 +44,7 @@ impl<const VALUE: bool> RowPass<3> for DensePass<'_, VALUE> {
         at: At<'_, V>,
         Scratch { squares, attraction, repulsion }: &mut Scratch,
         [of_attraction, of_weighted, of_cells]: [&mut [f64]; 3],
-    ) -> [f64; 3] {
+    ) -> [Part; 3] {
         let &Self { kernel, loss, mass, self_pairs } = self;
         let At { simd, k, coordinates } = at;
         let squares = coordinates.squared_distances(k, squares);
@@ -55,9 +55,9 @@ impl<const VALUE: bool> RowPass<3> for DensePass<'_, VALUE> {
             attraction.remove(k);
             repulsion.remove(k);
         }
-        let attracted = if VALUE { attraction.sum(simd, mass.row(k)) } else { 0.0 };
+        let value = if VALUE { attraction.sum(simd, mass.row(k)) } else { 0.0 };
         attraction.weigh(mass.row(k));
-        attraction.gradient(at, of_attraction);
+        let attracted = Part { value, stiffness: attraction.gradient(at, of_attraction) };
         let [weighted, cells] = of_row(at, kernel.normalization, repulsion, [of_weighted, of_cells]);
         [attracted, weighted, cells]
     }

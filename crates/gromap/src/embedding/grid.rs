@@ -227,7 +227,9 @@ impl Prepared {
                 );
             },
         );
-        PairSum { rows: sums, gradient }
+        // No spring is stiffer than where the kernel is steepest in d², which for all smooth kernels is as steep as the kernel is high.
+        let stiffness = sums.iter().zip(charges).map(|(sum, charge)| if *charge > 0.0 { sum / charge } else { 0.0 });
+        PairSum { stiffness: stiffness.collect(), rows: sums, gradient }
     }
 }
 

@@ -28,6 +28,9 @@ fn assert_accurate(dims: usize, n: usize, widths: &[f64]) {
                 assert!(of_rows < 2e-3 && of_gradient < 1e-2, "{name}: {of_rows} {of_gradient}");
                 let of_value = (found.value() / expected.value() - 1.0).abs();
                 assert!(of_value < 3e-4, "{name}: {of_value}");
+                let slack = 1e-3 * expected.stiffness.iter().copied().fold(0.0, f64::max);
+                let is_bound = |(found, expected): (&f64, &f64)| found * 1.01 + slack >= *expected;
+                assert!(found.stiffness.iter().zip(&expected.stiffness).all(is_bound), "{name}: stiffness");
             }
         }
     }

@@ -56,6 +56,14 @@ pub(crate) struct Factored {
     pub(crate) value: f64,
 }
 
+/// E at some places.
+struct Evaluated {
+    value: f64,
+    gradient: Matrix<'static>,
+    /// Of every prototype the springs of attraction and repulsion, all of which count.
+    stiffness: Vec<f64>,
+}
+
 /// With more prototypes than this, sums over all pairs are left to the approximation that the steps are made with.
 const MOST_EXACT: usize = 20_000;
 
@@ -147,11 +155,6 @@ impl<'a> Objective<'a> {
         )
     }
 
-    /// q
-    pub(super) fn weights(&self) -> &[f64] {
-        self.weights
-    }
-
     /// Where the factors of a doubly stochastic kernel begin.
     pub(crate) fn scaling(&self) -> Scaling {
         let has_factors = self.kernel.normalization == Normalization::DoublyStochastic;
@@ -172,7 +175,8 @@ impl<'a> Objective<'a> {
             let tolerance = if is_approximate { APPROXIMATE_TOLERANCE } else { OBJECTIVE_TOLERANCE };
             scaling.settle(self.weights, &self.margins, tolerance, sums);
         }
-        self.evaluate::<true>(prototypes, scaling)
+        let Evaluated { value, gradient, .. } = self.evaluate::<true>(prototypes, scaling)?;
+        Ok((value, gradient))
     }
 
     /// C_Z as it is normalised here, for kernels that are one law on pairs and an M of stored pairs. The sums run over all pairs
@@ -209,19 +213,28 @@ impl<'a> Objective<'a> {
     /// ∂E/∂Z (n×d) alone, which takes no logarithms where E is a function of sums over pairs. Factors are not settled but
     /// follow the prototypes, one step of theirs for each of Adam's: the pass that gives the gradient gives that step too.
     pub(crate) fn gradient(&self, prototypes: &Matrix<'_>, scaling: &mut Scaling) -> Result<Matrix<'static>> {
-        Ok(self.evaluate::<false>(prototypes, scaling)?.1)
+        Ok(self.evaluate::<false>(prototypes, scaling)?.gradient)
     }
 
-    /// E, which is only right if its `VALUE` is asked for, and ∂E/∂Z.
-    fn evaluate<const VALUE: bool>(
+    /// The same, and how stiff the springs are that hold every prototype and push it: a rate over that is right wherever it is.
+    pub(super) fn gradient_and_stiffness(
         &self,
         prototypes: &Matrix<'_>,
         scaling: &mut Scaling,
-    ) -> Result<(f64, Matrix<'static>)> {
+    ) -> Result<(Matrix<'static>, Vec<f64>)> {
+        let Evaluated { gradient, stiffness, .. } = self.evaluate::<false>(prototypes, scaling)?;
+        Ok((gradient, stiffness))
+    }
+
+    /// E, which is only right if its `VALUE` is asked for, ∂E/∂Z, and the stiffness of it.
+    fn evaluate<const VALUE: bool>(&self, prototypes: &Matrix<'_>, scaling: &mut Scaling) -> Result<Evaluated> {
         let &Self { kernel, loss, self_pairs, .. } = self;
         let weights = scaling.times(self.weights);
         let (attraction, repulsion) = match &self.mass {
-            Mass::Matrix(mass) => return self.by_kernel_matrix(prototypes, mass),
+            Mass::Matrix(mass) => {
+                let (value, gradient) = self.by_kernel_matrix(prototypes, mass)?;
+                return Ok(Evaluated { value, gradient, stiffness: self.weights.to_vec() });
+            }
             Mass::Dense(mass) => {
                 DensePass::<VALUE> { kernel, loss, mass, self_pairs }.sums(&Coordinates::new(prototypes, &weights))
             }
@@ -231,22 +244,16 @@ impl<'a> Objective<'a> {
                 (attraction, repulsion.sums::<VALUE>(kernel, loss, &coordinates))
             }
         };
-        let (mut value, gradient) = self.put_together(&attraction, &repulsion, &weights, prototypes.columns());
-        value -= 2.0 * scaling.logs(&self.margins);
+        let mut found = self.put_together(&attraction, &repulsion, &weights, prototypes.columns());
+        found.value -= 2.0 * scaling.logs(&self.margins);
         if !VALUE {
             scaling.step(&self.margins, &repulsion.weighted.rows);
         }
-        Ok((value, gradient))
+        Ok(found)
     }
 
     /// E, but for the term of the factors, and ∂E/∂Z from the sums and their gradients.
-    fn put_together(
-        &self,
-        attraction: &PairSum,
-        repulsion: &RepulsionSums,
-        weights: &[f64],
-        dims: usize,
-    ) -> (f64, Matrix<'static>) {
+    fn put_together(&self, attraction: &PairSum, repulsion: &RepulsionSums, weights: &[f64], dims: usize) -> Evaluated {
         use Normalization::{Cells, DoublyStochastic, Measure};
         let (s, weighted) = (self.margins.iter().sum::<f64>(), repulsion.weighted.value());
         let attracted = self.exaggeration * attraction.value();
@@ -273,7 +280,12 @@ impl<'a> Objective<'a> {
                 *out = 4.0 * (repelled - self.exaggeration * attracted[c]);
             }
         }
-        (value, gradient)
+        let of_cells = |k: usize| repulsion.cells.as_ref().map_or(0.0, |cells| by_cells * cells.stiffness[k]);
+        let stiffness = (0..weights.len()).map(|k| {
+            let repelled = by_weighted * weights[k] * repulsion.weighted.stiffness[k] + of_cells(k);
+            repelled + self.exaggeration * attraction.stiffness[k]
+        });
+        Evaluated { value, stiffness: stiffness.collect(), gradient }
     }
 
     /// E and ∂E/∂Z through the n×n kernel C and ∂E/∂C.

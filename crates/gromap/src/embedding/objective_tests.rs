@@ -178,3 +178,25 @@ fn adam_ends_below_its_start_and_where_the_gradient_is_zero() {
         assert!(steepest < 2e-3, "{kernel:?} {loss}: {steepest}");
     }
 }
+
+/// The springs of a prototype are what its gradient is made of, one by one.
+#[test]
+fn stiffness_is_the_sum_of_all_springs() {
+    let (mass, q, z) = (mass(), weights(), random(N, 2, 5));
+    for profile in [Profile::Student, Profile::HeavyTailed] {
+        let kernel = Radial { profile, normalization: Normalization::Measure };
+        let objective = Objective::new(kernel, Loss::Kl, &mass, &q);
+        let (gradient, stiffness) = objective.gradient_and_stiffness(&z, &mut objective.scaling()).unwrap();
+        let at = |k: usize, l: usize| profile.at((0..2).map(|c| (z[(k, c)] - z[(l, c)]).powi(2)).sum());
+        let total = |f: &dyn Fn(usize, usize) -> f64| (0..N).flat_map(|k| (0..N).map(move |l| f(k, l))).sum::<f64>();
+        let share = total(&|k, l| mass[(k, l)]) / total(&|k, l| q[k] * at(k, l).w * q[l]);
+        for k in 0..N {
+            let attraction = |l: usize| -mass[(k, l)] * at(k, l).log_derivative;
+            let repulsion = |l: usize| -share * q[k] * q[l] * at(k, l).w * at(k, l).log_derivative;
+            let springs: f64 = (0..N).map(|l| attraction(l) + repulsion(l)).sum();
+            assert!((stiffness[k] - springs).abs() < 1e-12, "{profile:?} {k}");
+            let force: f64 = (0..N).map(|l| 4.0 * (attraction(l) - repulsion(l)) * (z[(k, 0)] - z[(l, 0)])).sum();
+            assert!((gradient[(k, 0)] - force).abs() < 1e-12, "{profile:?} {k}");
+        }
+    }
+}

@@ -28,6 +28,15 @@ pub(super) struct PairSum {
     /// Σ_l m_kl·f′(d²_kl)·(z_k − z_l) for every prototype k, d numbers each: a quarter of the gradient. One factor 2 is
     /// missing because each pair is counted from both its ends, another because ∂d²/∂z_k = 2·(z_k − z_l).
     pub(super) gradient: Vec<f64>,
+    /// −Σ_l m_kl·f′(d²_kl): how stiff the springs are that the gradient at k is made of.
+    pub(super) stiffness: Vec<f64>,
+}
+
+/// What the pairs of one prototype add to a sum, and their stiffness.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Part {
+    pub(super) value: f64,
+    pub(super) stiffness: f64,
 }
 
 impl PairSum {
@@ -135,15 +144,16 @@ impl Row {
         self.derivatives.iter_mut().zip(coefficients).for_each(|(derivative, m)| *derivative *= m);
     }
 
-    /// Σ_l f′_l·(z_k − z_l)
+    /// Writes Σ_l f′_l·(z_k − z_l), and returns −Σ_l f′_l.
     #[inline(always)]
-    pub(super) fn gradient<V: pulp::Simd>(&self, at: At<'_, V>, out: &mut [f64]) {
+    pub(super) fn gradient<V: pulp::Simd>(&self, at: At<'_, V>, out: &mut [f64]) -> f64 {
         let At { simd, k, coordinates } = at;
         let total = wide_dot(simd, &self.derivatives, coordinates.ones());
         for (c, out) in out.iter_mut().enumerate() {
             let axis = coordinates.axis(c);
             *out = total * axis[k] - wide_dot(simd, &self.derivatives, axis);
         }
+        -total
     }
 }
 
@@ -217,13 +227,13 @@ pub(super) trait RowPass<const SUMS: usize>: Sync {
         at: At<'_, V>,
         scratch: &mut Self::Scratch,
         gradients: [&mut [f64]; SUMS],
-    ) -> [f64; SUMS];
+    ) -> [Part; SUMS];
 }
 
 /// Runs a pass over all rows.
 pub(super) fn run<const SUMS: usize, P: RowPass<SUMS>>(pass: &P, coordinates: &Coordinates) -> [PairSum; SUMS] {
     let (n, d) = (coordinates.prototypes, coordinates.dims);
-    let blocks: Vec<(Vec<[f64; SUMS]>, Vec<f64>)> = (0..n.div_ceil(ROWS))
+    let blocks: Vec<(Vec<[Part; SUMS]>, Vec<f64>)> = (0..n.div_ceil(ROWS))
         .into_par_iter()
         .with_min_len(if n < LEAST_PARALLEL { usize::MAX } else { 1 })
         .map_init(P::Scratch::default, |scratch, block| {
@@ -241,10 +251,12 @@ pub(super) fn run<const SUMS: usize, P: RowPass<SUMS>>(pass: &P, coordinates: &C
         })
         .collect();
     std::array::from_fn(|sum| {
-        let mut total = PairSum { rows: Vec::with_capacity(n), gradient: Vec::with_capacity(n * d) };
+        let room = Vec::with_capacity;
+        let mut total = PairSum { rows: room(n), gradient: room(n * d), stiffness: room(n) };
         for (rows, gradients) in &blocks {
             let size = gradients.len() / SUMS;
-            total.rows.extend(rows.iter().map(|row| row[sum]));
+            total.rows.extend(rows.iter().map(|row| row[sum].value));
+            total.stiffness.extend(rows.iter().map(|row| row[sum].stiffness));
             total.gradient.extend_from_slice(&gradients[sum * size..][..size]);
         }
         total
@@ -261,10 +273,10 @@ struct OneRow<'p, const SUMS: usize, P: RowPass<SUMS>> {
 }
 
 impl<const SUMS: usize, P: RowPass<SUMS>> pulp::WithSimd for OneRow<'_, SUMS, P> {
-    type Output = [f64; SUMS];
+    type Output = [Part; SUMS];
 
     #[inline(always)]
-    fn with_simd<V: pulp::Simd>(self, simd: V) -> [f64; SUMS] {
+    fn with_simd<V: pulp::Simd>(self, simd: V) -> [Part; SUMS] {
         let at = At { simd, k: self.k, coordinates: self.coordinates };
         self.pass.row(at, self.scratch, self.gradients)
     }

@@ -119,7 +119,7 @@ pub(super) struct RawKernel {
 pub(super) trait Curve: Copy + Sync {
     /// Whether the derivative of log w is infinite at distance zero.
     const SINGULAR_AT_ZERO: bool = false;
-    /// The distance below which it is flat: half of where it bends most.
+    /// The distance below which it is flat enough for many to act as one.
     const SOFTNESS: f64 = 0.0;
 
     /// The kernel at a squared distance; a singular one asks for a positive distance.
@@ -151,7 +151,7 @@ impl Curve for Gaussian {
 }
 
 impl Curve for Student {
-    const SOFTNESS: f64 = 0.7;
+    const SOFTNESS: f64 = 0.5;
 
     #[inline(always)]
     fn at<const FAST: bool>(self, square: f64) -> RawKernel {
@@ -161,7 +161,7 @@ impl Curve for Student {
 }
 
 impl Curve for HeavyTailed {
-    const SOFTNESS: f64 = 0.5;
+    const SOFTNESS: f64 = 0.4;
 
     #[inline(always)]
     fn at<const FAST: bool>(self, square: f64) -> RawKernel {

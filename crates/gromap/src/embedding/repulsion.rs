@@ -20,7 +20,7 @@
 use std::sync::Arc;
 
 use super::grid::{self, Grid};
-use super::pairs::{At, Coordinates, PairSum, Row, RowPass, Store, fill, run};
+use super::pairs::{At, Coordinates, PairSum, Part, Row, RowPass, Store, fill, run};
 use super::profile::RawKernel;
 use super::radial::{Normalization, Radial};
 use super::tree::{self, Interaction};
@@ -43,7 +43,7 @@ pub(super) enum Repulsion {
 
 /// What any way to compute the repulsion returns.
 pub(super) struct RepulsionSums {
-    /// qᵀ r(W) q, but the factor q_k is left out of the gradient at prototype k. The value is needed for the normalised KL
+    /// qᵀ r(W) q, but the factor q_k is left out of the gradient and the stiffness at prototype k. The value is needed for the normalised KL
     /// loss in any case, and else only where the value of the objective is asked for.
     pub(super) weighted: PairSum,
     /// Σ r(W), where the kernel is normalised over cells.
@@ -152,18 +152,16 @@ pub(super) fn of_row<V: pulp::Simd>(
     normalization: Normalization,
     row: &mut Row,
     [of_weighted, of_cells]: [&mut [f64]; 2],
-) -> [f64; 2] {
+) -> [Part; 2] {
     let At { simd, k, coordinates } = at;
-    let mut cells = 0.0;
+    let mut cells = Part::default();
     if normalization == Normalization::Cells {
-        cells = row.sum(simd, coordinates.ones());
-        row.gradient(at, of_cells);
+        cells = Part { value: row.sum(simd, coordinates.ones()), stiffness: row.gradient(at, of_cells) };
     }
     let q = coordinates.weights();
-    let weighted = q[k] * row.sum(simd, q);
+    let value = q[k] * row.sum(simd, q);
     row.weigh(q);
-    row.gradient(at, of_weighted);
-    [weighted, cells]
+    [Part { value, stiffness: row.gradient(at, of_weighted) }, cells]
 }
 
 /// All pairs, row by row.
@@ -189,7 +187,7 @@ impl<const VALUE: bool> RowPass<2> for ExactPass<VALUE> {
         at: At<'_, V>,
         Scratch { squares, row }: &mut Scratch,
         gradients: [&mut [f64]; 2],
-    ) -> [f64; 2] {
+    ) -> [Part; 2] {
         let &Self { kernel, loss, self_pairs } = self;
         let squares = at.coordinates.squared_distances(at.k, squares);
         fill(kernel.profile, loss, squares, Repelling::<VALUE>::in_row(row, squares.len()));

@@ -21,7 +21,7 @@
 
 use rayon::prelude::*;
 
-use super::pairs::{Coordinates, PairSum, kept_apart};
+use super::pairs::{Coordinates, PairSum, Part, kept_apart};
 use super::profile::{Curve, HeavyTailed, Profile, Student, Umap};
 use super::repulsion::repulsion;
 use crate::loss::Loss;
@@ -83,7 +83,7 @@ fn of_dims<const D: usize, const VALUE: bool>(
 /// half-filled leaf.
 pub(super) fn most_bytes(prototypes: u64) -> u64 {
     let branches = 4 * prototypes / LEAF as u64 + 2;
-    prototypes * (size_of::<Point<3>>() + size_of::<(f64, [f64; 3])>()) as u64
+    prototypes * (size_of::<Point<3>>() + size_of::<(Part, [f64; 3])>()) as u64
         + branches * (size_of::<Branch<3>>() + size_of::<Vec<f64>>()) as u64
 }
 
@@ -238,7 +238,7 @@ impl<const D: usize> Tree<D> {
 
     fn sum<const VALUE: bool, const BCE: bool, C: Curve>(&self, curve: C, self_pairs: bool) -> PairSum {
         let softness_square = if BCE { 0.0 } else { C::SOFTNESS * C::SOFTNESS };
-        let leaves: Vec<Vec<(f64, [f64; D])>> = (0..1usize << self.depth)
+        let leaves: Vec<Vec<(Part, [f64; D])>> = (0..1usize << self.depth)
             .into_par_iter()
             .map_init(
                 || (Sources { groups: Vec::new(), length: 0 }, Vec::new()),
@@ -246,7 +246,7 @@ impl<const D: usize> Tree<D> {
                     crate::interrupt::look();
                     self.gather(leaf, softness_square, sources, stack);
                     let points = self.leaf(leaf);
-                    let mut sums = vec![(0.0, [0.0; D]); points.len()];
+                    let mut sums = vec![(Part::default(), [0.0; D]); points.len()];
                     vectorized(
                         #[inline(always)]
                         || {
@@ -259,13 +259,16 @@ impl<const D: usize> Tree<D> {
                 },
             )
             .collect();
-        let own =
-            if self_pairs { 0.0 } else { repulsion::<VALUE, BCE>(curve.at::<true>(kept_apart(0.0, &curve, BCE))).0 };
+        let own = match self_pairs {
+            true => 0.0,
+            false => repulsion::<VALUE, BCE>(curve.at::<true>(kept_apart(0.0, &curve, BCE))).0,
+        };
         let n = self.points.len();
-        let mut sum = PairSum { rows: vec![0.0; n], gradient: vec![0.0; n * D] };
-        for (point, (value, slopes)) in self.points.iter().zip(leaves.iter().flatten()) {
+        let mut sum = PairSum { rows: vec![0.0; n], gradient: vec![0.0; n * D], stiffness: vec![0.0; n] };
+        for (point, (part, slopes)) in self.points.iter().zip(leaves.iter().flatten()) {
             let k = point.index as usize;
-            sum.rows[k] = point.charge * (value - point.charge * own);
+            sum.rows[k] = point.charge * (part.value - point.charge * own);
+            sum.stiffness[k] = part.stiffness;
             sum.gradient[k * D..][..D].copy_from_slice(slopes);
         }
         sum
@@ -338,14 +341,14 @@ fn halve<const D: usize>(points: &mut [Point<D>], halves: Halves) {
     }
 }
 
-/// Σ_l c_l·r(d²_l), if asked for, and Σ_l c_l·r′(d²_l)·(z − z_l).
+/// Σ_l c_l·r(d²_l), if asked for, −Σ_l c_l·r′(d²_l), and Σ_l c_l·r′(d²_l)·(z − z_l).
 #[inline(always)]
 fn acting<const D: usize, const VALUE: bool, const BCE: bool, C: Curve>(
     curve: C,
     point: &Point<D>,
     groups: &[Group<D>],
-) -> (f64, [f64; D]) {
-    let mut values = [0.0; LANES];
+) -> (Part, [f64; D]) {
+    let (mut values, mut stiffness) = ([0.0; LANES], [0.0; LANES]);
     let mut slopes = [[0.0; LANES]; D];
     for group in groups {
         for lane in 0..LANES {
@@ -356,14 +359,16 @@ fn acting<const D: usize, const VALUE: bool, const BCE: bool, C: Curve>(
             }
             let (value, derivative) = repulsion::<VALUE, BCE>(curve.at::<true>(kept_apart(square, &curve, BCE)));
             values[lane] += group.charges[lane] * value;
-            let force = group.charges[lane] * derivative;
+            // What is in the same place, itself among it, pushes in no direction.
+            let force = if square > 0.0 { group.charges[lane] * derivative } else { 0.0 };
+            stiffness[lane] -= force;
             for c in 0..D {
                 slopes[c][lane] += force * (point.place[c] - group.places[c][lane]);
             }
         }
     }
     let whole = |[a, b, c, d, e, f, g, h]: [f64; LANES]| ((a + e) + (c + g)) + ((b + f) + (d + h));
-    (whole(values), slopes.map(whole))
+    (Part { value: whole(values), stiffness: whole(stiffness) }, slopes.map(whole))
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ fn assert_accurate(dims: usize, n: usize, widths: &[f64]) {
                 assert!(of_rows < 2e-3 && of_gradient < 1e-2, "{name}: {of_rows} {of_gradient}");
                 let of_value = (found.value() / expected.value() - 1.0).abs();
                 assert!(of_value < 2e-3, "{name}: {of_value}");
+                let of_stiffness = error(&found.stiffness, &expected.stiffness);
+                assert!(of_stiffness < 3e-2, "{name}: {of_stiffness}");
             }
         }
     }

@@ -5,6 +5,7 @@
 //! and its repulsion runs over all pairs, on a grid if there are many. The pair of a sample with itself does not count, as in all
 //! implementations of these methods.
 
+use super::levels::{self, Level};
 use crate::embedding::adam::Adam;
 use crate::embedding::descent::{Descent, Pace};
 use crate::embedding::objective::Objective;
@@ -16,13 +17,9 @@ use crate::numeric::spectrum::{leading_of_similarity, roughly_leading_of_similar
 use crate::observe::{Observer, Round, StopReason, Stopping, drive};
 use crate::similarity::{Contents, Similarity};
 
-/// Early exaggeration, as in t-SNE: first with the attraction multiplied, which lets clusters pass through each other, then
-/// as it is. After so many steps of it little moves any more.
-pub(super) const EXAGGERATION: f64 = 6.0;
-pub(super) const EXAGGERATED: (Pace, usize) = (Pace { momentum: 0.8, rate: 1.0 / EXAGGERATION }, 100);
 /// The pace of many samples, about half of what they would fly apart at, and of few, from where Adam brought them.
 const MANY: usize = 1000;
-pub(super) const OF_MANY: Pace = Pace { momentum: 0.9, rate: 2.0 };
+pub(super) const OF_MANY: Pace = Pace { momentum: 0.9, rate: 0.5 };
 const OF_FEW: Pace = Pace { momentum: 0.8, rate: 0.5 };
 /// Steps of a round, after which the loss is looked at. Fewer say little: at this pace some of them lower the loss hardly at all.
 const ROUND: usize = 100;
@@ -108,7 +105,6 @@ fn neighbor_embedding(
     observer: &mut dyn Observer,
 ) -> Result<Places> {
     let scale = task.scale;
-    let start = spectral_start(similarity, weights, weights, task.dims)?;
     // What does not count is not wrong: pairs of a sample with itself are compared with what they are.
     let own = |(i, h): (usize, &f64)| loss.at_best_target(scale * h * h * similarity.diagonal(i), h * h);
     let constant = task.constant + weights.iter().enumerate().map(own).sum::<f64>();
@@ -124,16 +120,19 @@ fn neighbor_embedding(
     };
     let task = Task { constant, ..task };
     let is_one_law = matches!(radial.normalization, Normalization::Measure | Normalization::DoublyStochastic);
-    if is_one_law && loss == Loss::Kl && weights.len() >= MANY && !radial.magnifies_tails() {
-        let mut descent = Descent::new(&objective, start.clone());
-        let (pace, steps) = EXAGGERATED;
-        descent.run(&objective.with_early_exaggeration(EXAGGERATION), pace, steps)?;
-        // Under a kernel that falls as fast as the Gaussian, samples may fly so far apart that nothing is left between them.
+    let is_descended = loss == Loss::BinaryCrossEntropy || is_one_law && loss == Loss::Kl;
+    if let (true, Contents::Sparse(sparse)) = (is_descended, similarity.contents())
+        && weights.len() >= MANY
+        && sparse.is_symmetric()
+        && !radial.magnifies_tails()
+    {
+        let level = Level { similarity: sparse, scale, weights, is_weighted: false };
+        let mut descent = levels::begin(radial, level, &objective, task.dims)?;
         if descent.value(&objective)?.is_finite() {
             return in_rounds(&objective, descent, OF_MANY, task, observer);
         }
     }
-    let mut prototypes = start;
+    let mut prototypes = spectral_start(similarity, weights, weights, task.dims)?;
     for (exaggeration, adam) in ADAM {
         prototypes = adam.descend(&objective.with_early_exaggeration(exaggeration), prototypes)?.1;
     }

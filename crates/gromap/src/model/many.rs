@@ -15,8 +15,9 @@
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::classical::{EXAGGERATED, EXAGGERATION, OF_MANY, spectral_start};
+use super::classical::OF_MANY;
 use super::joint::Joint;
+use super::levels::{self, Level};
 use super::own_places::OwnPlaces;
 use crate::embedding::descent::{Descent, Pace};
 use crate::embedding::frozen_map::repulsion_weights;
@@ -41,13 +42,11 @@ pub(super) const LEAST_PROTOTYPES: usize = 500;
 const SWEEPS: usize = 3;
 /// Steps after early exaggeration and before samples move.
 const FIRST_STEPS: usize = 200;
-/// Times that early exaggeration is tried at a lower rate, where prototypes fly so far apart that nothing is left between them.
-const MOST_TRIES: usize = 6;
 /// Steps of the prototypes in a round: twice as many as in the round before, up to the most, once fewer samples move than one in so many.
 const STEPS: (usize, usize) = (100, 400);
 const ONE_MOVES_IN: usize = 1000;
 /// Rounds end when one lowers the loss by no more than this many times the tolerance of the fit, which is meant for fewer steps.
-const TOLERANCES_OF_A_ROUND: f64 = 50.0;
+const TOLERANCES_OF_A_ROUND: f64 = 100.0;
 /// Near the end, when a round lowers the loss by no more than this many times what ends it, samples look at all prototypes they see.
 const LAST_TOLERANCES: f64 = 3.0;
 
@@ -191,39 +190,19 @@ impl<'a> Many<'a> {
         let (weights, mass) = (plan.weights(), SparseMass::new(self.similarity, &plan));
         let compressed = mass.compressed(self.scale)?;
         let objective = Objective::of_sparse(self.radial, Loss::Kl, &compressed, &weights, true);
-        let (mut descent, mut pace) = match from {
+        let (mut descent, pace) = match from {
             Some(here) => (here.descent.clone(), here.pace),
-            None => (self.start(&objective, &compressed, &weights)?, OF_MANY),
+            None => {
+                let level = Level { similarity: &compressed, scale: 1.0, weights: &weights, is_weighted: true };
+                (levels::begin(self.radial, level, &objective, self.dims)?, OF_MANY)
+            }
         };
-        let (before, places) = (descent.value(&objective)?, descent.prototypes().clone());
-        descent.run(&objective, pace, steps)?;
-        let is_lower = descent.value(&objective)? <= before;
-        if !is_lower {
-            descent.restart(&objective, places);
-            pace.rate *= 0.5;
-        }
+        let pace = levels::descend(&mut descent, &objective, pace, steps)?;
         let kernel = descent.factored(&objective)?;
         let mut free = 0.0;
         mass.for_each(|k, l, m| free += Loss::Kl.at_best_target(self.scale * m, weights[k] * weights[l]));
         let loss = self.constant.unwrap_or(0.0) + self.coupling * kernel.value + (1.0 - self.coupling) * free;
         Ok(Iterate { plan, mass, weights, descent, pace, steps, kernel, loss })
-    }
-
-    /// From the leading eigenvectors of D_q^{−1/2}·M·D_q^{−1/2} through early exaggeration.
-    fn start(&self, objective: &Objective<'_>, mass: &Sparse<'_, f32>, weights: &[f64]) -> Result<Descent> {
-        let inverse: Vec<f64> = weights.iter().map(|&q| if q > 0.0 { 1.0 / q } else { 0.0 }).collect();
-        let start = spectral_start(mass, &inverse, weights, self.dims)?;
-        let (mut pace, steps) = EXAGGERATED;
-        let exaggerated = objective.with_early_exaggeration(EXAGGERATION);
-        for _ in 0..MOST_TRIES {
-            let mut descent = Descent::new(objective, start.clone());
-            descent.run(&exaggerated, pace, steps)?;
-            if descent.value(objective)?.is_finite() {
-                return Ok(descent);
-            }
-            pace.rate *= 0.25;
-        }
-        Ok(Descent::new(objective, start))
     }
 
     /// Moves samples, and then those that have a neighbour among the moved; says how often one moved.

@@ -19,6 +19,7 @@ mod coarse;
 mod file;
 mod fitting;
 mod joint;
+mod levels;
 mod many;
 mod memory;
 mod options;

@@ -67,22 +67,33 @@ pub(crate) struct SparseMass {
 }
 
 impl SparseMass {
-    /// M of a hard plan of a symmetric similarity: every prototype gathers the rows of its samples.
+    /// M of a hard plan of a symmetric similarity.
     pub(crate) fn new(similarity: &Sparse<'_, f32>, plan: &Plan) -> Self {
-        let (labels, weights, columns) = (plan.labels(), plan.sample_weights(), plan.columns());
-        let of_prototype = |sums: &mut ProductRow, k: usize| {
-            sums.clear(plan.prototypes());
-            let (samples, masses) = columns.column(k);
-            for (&i, mass) in samples.iter().zip(masses) {
-                let (neighbors, values) = similarity.row(i as usize);
+        let weights = plan.sample_weights();
+        Self::of_groups(similarity, &plan.labels(), plan.prototypes(), |i| weights[i])
+    }
+
+    /// The same of groups of weighted samples: every group gathers the rows of its samples.
+    pub(crate) fn of_groups(
+        similarity: &Sparse<'_, f32>,
+        labels: &[u32],
+        groups: usize,
+        weight: impl Fn(usize) -> f64 + Sync,
+    ) -> Self {
+        let mut members = vec![Vec::new(); groups];
+        labels.iter().enumerate().for_each(|(i, &k)| members[k as usize].push(i));
+        let of_group = |sums: &mut ProductRow, k: usize| {
+            sums.clear(groups);
+            for &i in &members[k] {
+                let (neighbors, values) = similarity.row(i);
                 for (&j, &value) in neighbors.iter().zip(values) {
-                    sums.gather(labels[j as usize], mass * f64::from(value) * weights[j as usize]);
+                    sums.gather(labels[j as usize], weight(i) * f64::from(value) * weight(j as usize));
                 }
             }
             sums.order();
             sums.seen.iter().map(|&l| (l, sums.values[l as usize])).collect()
         };
-        let rows = (0..plan.prototypes()).into_par_iter().map_init(ProductRow::default, of_prototype).collect();
+        let rows = (0..groups).into_par_iter().map_init(ProductRow::default, of_group).collect();
         Self { rows }
     }
 

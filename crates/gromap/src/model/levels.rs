@@ -26,6 +26,8 @@ const EXAGGERATION: f64 = 6.0;
 const EXAGGERATED: (Pace, usize) = (Pace { momentum: 0.8, rate: 1.0 }, 100);
 /// Prototypes of the coarsest level, at most.
 const COARSEST: usize = 300;
+/// Of four prototypes, those that merging may leave: where few are similar to any other, levels end.
+const MOST_LEFT: usize = 3;
 /// Steps of a level: of the coarsest, and of the others.
 const STEPS: (usize, usize) = (400, 100);
 /// Times that the rate is halved where steps do not lower the objective.
@@ -93,14 +95,13 @@ pub(super) fn begin(radial: Radial, level: Level<'_>, objective: &Objective<'_>,
     let paired = Level { similarity: &mass, scale: 1.0, weights: &weights, is_weighted: true };
     let (second, groups) = paired.pairs();
     let (mass, weights) = paired.merged(&second, groups)?;
-    let merged = Level { similarity: &mass, scale: 1.0, weights: &weights, is_weighted: true };
     let n = level.weights.len();
+    if groups > MOST_LEFT * n / 4 {
+        return from_eigenvectors(objective, level, dims);
+    }
+    let merged = Level { similarity: &mass, scale: 1.0, weights: &weights, is_weighted: true };
     let above = Objective::of_sparse(radial, Loss::Kl, &mass, &weights, true);
-    // Where nothing is similar, nothing is merged, and levels end.
-    let mut descent = match groups < n {
-        true => begin(radial, merged, &above, dims)?,
-        false => from_eigenvectors(&above, merged, dims)?,
-    };
+    let mut descent = begin(radial, merged, &above, dims)?;
     descend(&mut descent, &above, OF_MANY, if groups <= COARSEST { STEPS.0 } else { STEPS.1 })?;
     // The nearest of so many times the prototypes are as much more similar than the mean, while what lies far apart is as similar as before: w, which
     // is one near by and 1/d far away, has to fall by that factor more.
@@ -113,7 +114,7 @@ pub(super) fn begin(radial: Radial, level: Level<'_>, objective: &Objective<'_>,
     Ok(Descent::new(objective, start))
 }
 
-/// From the leading eigenvectors of D_q^{−1/2}·M·D_q^{−1/2} through early exaggeration.
+/// From the leading eigenvectors of D_q^{−1/2}·M·D_q^{−1/2}, which is D_q^{1/2}·C·D_q^{1/2} where weights are no part of C, through early exaggeration.
 fn from_eigenvectors(objective: &Objective<'_>, level: Level<'_>, dims: usize) -> Result<Descent> {
     let metric = |q: &f64| match level.is_weighted {
         true if *q > 0.0 => 1.0 / q,

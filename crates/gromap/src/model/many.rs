@@ -1,12 +1,12 @@
 //! Many prototypes: the descent of `joint.rs` without anything of size n×n.
 //!
-//! From some hundred prototypes on, most of them do not see each other, and M = TᵀC_X T is as sparse as C_X. C_Z is known by the places
+//! From a few hundred prototypes on, most of them do not see each other, and M = TᵀC_X T is as sparse as C_X. C_Z is known by the places
 //! and a factor for each prototype, C_kl = f_k·w(d²_kl)·f_l, and its entries are computed where they are asked for:
 //!
 //! | part | cost of a pass |
 //! |---|---|
 //! | M of a plan | the stored entries of C_X |
-//! | prototypes: attraction, and repulsion on a grid | the stored entries of M, and n |
+//! | prototypes: attraction, and repulsion by a tree or on a grid | the stored entries of M, and n·log n |
 //! | samples: 16 candidates each, against the prototypes that the sample sees | N·16·(prototypes seen) |
 //! | a move: the repulsion of all prototypes follows | n |
 //!
@@ -37,10 +37,10 @@ use crate::transport::vertex::{
 };
 
 /// With fewer prototypes than this, n×n matrices are the faster way.
-pub(super) const LEAST_PROTOTYPES: usize = 500;
+pub(super) const LEAST_PROTOTYPES: usize = 250;
 /// Sweeps of a round, at most; the later ones visit only samples with a neighbour that moved.
 const SWEEPS: usize = 3;
-/// Steps after early exaggeration and before samples move.
+/// Steps from the start (`levels.rs`) and before samples move.
 const FIRST_STEPS: usize = 200;
 /// Steps of the prototypes in a round: twice as many as in the round before, up to the most, once fewer samples move than one in so many.
 const STEPS: (usize, usize) = (100, 400);

@@ -5,7 +5,7 @@
 //! | `options.rs` | what can be asked for: [`GromovDr`] for maps, [`GromovClustering`] for clusters |
 //! | `preparation.rs` | scaling and projection of the samples |
 //! | `prepared.rs` | data of any form on their way into a fit: a similarity, weights, and samples if there are any |
-//! | `fitting.rs` | a map: `coarse.rs` starts it, `joint.rs` finds plan and prototypes together, `many.rs` if they are many; with one prototype for every sample it is classical dimension reduction, `classical.rs` |
+//! | `fitting.rs` | a map: `coarse.rs` starts it, `joint.rs` finds plan and prototypes together, `many.rs`, begun by `levels.rs`, if they are many; with one prototype for every sample it is classical dimension reduction, `classical.rs` |
 //! | `clusters.rs` | clusters: the plan and a target without places |
 //! | `path.rs` | several numbers of prototypes on one similarity |
 //! | `placement.rs` | new samples |

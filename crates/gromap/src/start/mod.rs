@@ -53,8 +53,9 @@ const GROUPS_PER_PROTOTYPE: usize = 3;
 const SAMPLES_PER_GROUP: usize = 5;
 /// More groups than this are not worth their n₀² table: so many prototypes are not merged from groups but begin as groups.
 const MOST_GROUPS: usize = 3000;
-/// Rounds of k-means: groups need not be exact, and many of them hardly change after a few.
+/// Rounds of k-means: groups need not be exact, and of many of them hardly one changes after a few.
 pub(crate) const ROUNDS: usize = 20;
+const MANY: usize = 1500;
 const ROUNDS_OF_MANY: usize = 5;
 /// Where there are no samples, k-means runs on the leading eigenvectors of the similarity: at most this many, and, for
 /// small groups, one for this many samples. With as many eigenvectors as samples, all samples would be equally far apart.
@@ -98,7 +99,7 @@ impl Start {
 
 impl Ground<'_> {
     fn cluster(&self, points: &Matrix<'_, f32>, clusters: usize, seed: u64) -> Result<Vec<u32>> {
-        let max_rounds = if clusters > MOST_GROUPS { ROUNDS_OF_MANY } else { ROUNDS };
+        let max_rounds = if clusters > MANY { ROUNDS_OF_MANY } else { ROUNDS };
         KMeans { clusters, max_rounds, seed }.labels(points, self.weights)
     }
 

@@ -362,8 +362,8 @@ fn acting<const D: usize, const VALUE: bool, const BCE: bool, C: Curve>(
             // What is in the same place, itself among it, pushes in no direction.
             let force = if square > 0.0 { group.charges[lane] * derivative } else { 0.0 };
             stiffness[lane] -= force;
-            for c in 0..D {
-                slopes[c][lane] += force * (point.place[c] - group.places[c][lane]);
+            for (c, slope) in slopes.iter_mut().enumerate() {
+                slope[lane] += force * (point.place[c] - group.places[c][lane]);
             }
         }
     }

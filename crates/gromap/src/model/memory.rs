@@ -40,7 +40,7 @@ impl GromovDr {
             // Adam runs from several starts at once, in eight dimensions at least, and keeps its steps.
             let places = match kernel {
                 MapKernel::Radial(_) => {
-                    if !kernel.needs_all_pairs(self.common.loss()) {
+                    if !kernel.needs_all_pairs(self.common.loss()) && !is_sparse(n) {
                         plan_map_of_groups(shape.samples, n, &mut plan);
                     }
                     bytes(300, &[n as u64, dims.max(8)])

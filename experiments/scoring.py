@@ -112,6 +112,19 @@ def weighted_silhouette(places, classes, weights):
     return np.average(values, weights=weights)
 
 
+def divergence(P, places):
+    """The KL divergence of a map of t-SNE from the affinity P, over all pairs, 500 rows of the kernel at a time."""
+    places = np.ascontiguousarray(places, np.float64)
+    squares, total = (places**2).sum(1), -float(len(places))
+    for first in range(0, len(places), 500):
+        rows = slice(first, first + 500)
+        total += (1 / (1 + np.maximum(squares[rows, None] + squares - 2 * places[rows] @ places.T, 0))).sum()
+    P = (P / P.sum()).tocoo()
+    P.eliminate_zeros()
+    distances = ((places[P.row] - places[P.col]) ** 2).sum(1)
+    return float((P.data * (np.log(P.data) + np.log1p(distances) + np.log(total))).sum())
+
+
 def fitted(estimator):
     """How an estimator of gromap got there."""
     return {

@@ -50,7 +50,7 @@ const MARGIN: usize = 10;
 /// Nodes that a prototype touches along an axis.
 const SUPPORT: usize = 6;
 /// Rows of the grid that one task spreads weights to.
-const STRIP: usize = 16;
+const STRIP: usize = 32;
 
 /// The repulsion between prototypes in one or two dimensions.
 pub(super) struct Grid {
@@ -97,15 +97,15 @@ impl Grid {
         let corner =
             |(low, high): &(f64, f64), axis: Axis| 0.5 * (low + high) - 0.5 * layout.spacing * (axis.nodes - 1) as f64;
         let own = if self.self_pairs { profile.at(0.0).w } else { 0.0 };
+        let axis = |c: usize| &coordinates.axis(c)[..coordinates.prototypes];
         let sum = match &spans[..] {
             [row] => {
-                let places = |k: usize| [coordinates.axis(0)[k], 0.0];
-                prepared.sum::<1>(coordinates.prototypes, places, charges, [corner(row, layout.rows), 0.0], own)
+                let corners = [corner(row, layout.rows), 0.0];
+                prepared.sum::<1>(Charged { places: [axis(0), axis(0)], charges }, corners, own)
             }
             [column, row] => {
-                let places = |k: usize| [coordinates.axis(1)[k], coordinates.axis(0)[k]];
                 let corners = [corner(row, layout.rows), corner(column, layout.columns)];
-                prepared.sum::<SUPPORT>(coordinates.prototypes, places, charges, corners, own)
+                prepared.sum::<SUPPORT>(Charged { places: [axis(1), axis(0)], charges }, corners, own)
             }
             _ => return None,
         };
@@ -187,21 +187,13 @@ impl Prepared {
     }
 
     /// Spreads the charges, convolves, and reads values and slopes. With `WIDE` = 1 there is but one column of nodes.
-    fn sum<const WIDE: usize>(
-        &mut self,
-        prototypes: usize,
-        place: impl Fn(usize) -> [f64; 2] + Sync,
-        charges: &[f64],
-        corner: [f64; 2],
-        own: f64,
-    ) -> PairSum {
+    fn sum<const WIDE: usize>(&mut self, charged: Charged<'_>, corner: [f64; 2], own: f64) -> PairSum {
         let Layout { spacing, rows, columns } = self.layout;
-        let stencil = |k: usize| {
-            let [row, column] = place(k);
-            Stencil::<WIDE>::at([(row - corner[0]) / spacing, (column - corner[1]) / spacing])
-        };
+        let frame = Frame { corner, density: 1.0 / spacing };
+        let Charged { charges, .. } = charged;
+        let prototypes = charged.places[0].len();
         let mut field = vec![0.0; rows.nodes * columns.nodes];
-        spread(&mut field, [rows.nodes, columns.nodes], prototypes, &stencil, charges);
+        spread::<WIDE>(&mut field, [rows.nodes, columns.nodes], charged, frame);
         self.convolution.apply(&mut field);
         let (near, dims) = (&self.near, if WIDE == 1 { 1 } else { 2 });
         let (mut sums, mut gradient) = (vec![0.0; prototypes], vec![0.0; prototypes * dims]);
@@ -212,7 +204,7 @@ impl Prepared {
                     || {
                         for (at, (sum, slopes)) in sums.iter_mut().zip(gradient.chunks_exact_mut(dims)).enumerate() {
                             let k = block * BLOCK + at;
-                            let stencil = stencil(k);
+                            let stencil = Stencil::<WIDE>::of(charged, frame, k);
                             let [value, by_row, by_column] = stencil.read(&field, columns.nodes);
                             let [self_value, self_by_row, self_by_column] = stencil.of_itself(near);
                             let charge = charges[k];
@@ -233,6 +225,34 @@ impl Prepared {
     }
 }
 
+/// Prototypes: where they are, rows first, and what they are charged with.
+#[derive(Clone, Copy)]
+struct Charged<'a> {
+    places: [&'a [f64]; 2],
+    charges: &'a [f64],
+}
+
+/// Where the first node is, and how many nodes there are along a unit of length.
+#[derive(Clone, Copy)]
+struct Frame {
+    corner: [f64; 2],
+    density: f64,
+}
+
+impl Frame {
+    /// A place along an axis, counted in nodes.
+    #[inline(always)]
+    fn in_nodes(self, axis: usize, place: f64) -> f64 {
+        (place - self.corner[axis]) * self.density
+    }
+}
+
+/// The first node that a place counted in nodes touches.
+#[inline(always)]
+fn first_node(place: f64) -> usize {
+    place as usize - (SUPPORT / 2 - 1)
+}
+
 /// The nodes that a place touches and the splines there: 6 rows, and `WIDE` columns.
 struct Stencil<const WIDE: usize> {
     /// The first row and column.
@@ -243,56 +263,89 @@ struct Stencil<const WIDE: usize> {
 
 /// The splines of some nodes next to each other at one place, and their slopes.
 struct Spline<const WIDE: usize> {
+    /// The way from the node before to the one behind, between 0 and 1.
+    t: f64,
     values: [f64; WIDE],
     slopes: [f64; WIDE],
 }
 
+/// The quintic spline between two nodes, at the six nodes around: row p holds the coefficients of t^p, t the way from the one to the other.
+const QUINTIC: [[f64; SUPPORT]; 6] = over_120([
+    [1.0, 26.0, 66.0, 26.0, 1.0, 0.0],
+    [-5.0, -50.0, 0.0, 50.0, 5.0, 0.0],
+    [10.0, 20.0, -60.0, 20.0, 10.0, 0.0],
+    [-10.0, 20.0, 0.0, -20.0, 10.0, 0.0],
+    [5.0, -20.0, 30.0, -20.0, 5.0, 0.0],
+    [-1.0, 5.0, -10.0, 10.0, -5.0, 1.0],
+]);
+
+const fn over_120(mut table: [[f64; SUPPORT]; 6]) -> [[f64; SUPPORT]; 6] {
+    let mut at = 0;
+    while at < 6 * SUPPORT {
+        table[at / SUPPORT][at % SUPPORT] /= 120.0;
+        at += 1;
+    }
+    table
+}
+
+/// Σ S_a·S_b over the pairs of nodes that lie 0, 1, … apart, as polynomials of t likewise.
+const WITH_ITSELF: [[f64; SUPPORT]; 11] = products_by_distance();
+
+const fn products_by_distance() -> [[f64; SUPPORT]; 11] {
+    let mut table = [[0.0; SUPPORT]; 11];
+    let mut at = 0;
+    while at < 36 * SUPPORT * SUPPORT {
+        let (p, q, a, b) = (at / 216, at / 36 % 6, at / 6 % 6, at % 6);
+        table[p + q][a.abs_diff(b)] += QUINTIC[p][a] * QUINTIC[q][b];
+        at += 1;
+    }
+    table
+}
+
+/// Six polynomials at t, and their slopes, by Horner's rule.
+#[inline(always)]
+fn polynomials<const TERMS: usize>(table: &[[f64; SUPPORT]; TERMS], t: f64) -> [[f64; SUPPORT]; 2] {
+    let (mut values, mut slopes) = (table[TERMS - 1], [0.0; SUPPORT]);
+    for coefficients in table[..TERMS - 1].iter().rev() {
+        for a in 0..SUPPORT {
+            slopes[a] = slopes[a] * t + values[a];
+            values[a] = values[a] * t + coefficients[a];
+        }
+    }
+    [values, slopes]
+}
+
 impl<const WIDE: usize> Spline<WIDE> {
-    /// The first node, and the splines. Without an axis there is one node, and it is all there is.
+    /// At a place counted in nodes. Without an axis there is one node, and it is all there is.
     #[inline(always)]
-    fn at(place: f64) -> (usize, Self) {
+    fn at(place: f64) -> Self {
         if WIDE == 1 {
-            return (0, Self { values: [1.0; WIDE], slopes: [0.0; WIDE] });
+            return Self { t: 0.0, values: [1.0; WIDE], slopes: [0.0; WIDE] };
         }
-        let whole = place.floor();
-        let t = place - whole;
-        // From the spline of degree 0 up: S_m at node a is ((t + a)·S_{m−1,a} + (m + 1 − t − a)·S_{m−1,a−1}) / m, counted from the right,
-        // and its slope is the difference of the two.
-        let (mut values, mut slopes) = ([0.0; WIDE], [0.0; WIDE]);
-        values[0] = 1.0;
-        for degree in 1..WIDE {
-            let below = values;
-            for a in 0..=degree {
-                let (here, before) = (if a < degree { below[a] } else { 0.0 }, if a > 0 { below[a - 1] } else { 0.0 });
-                values[a] = ((t + a as f64) * here + ((degree + 1 - a) as f64 - t) * before) / degree as f64;
-                slopes[a] = here - before;
-            }
-        }
-        values.reverse();
-        slopes.reverse();
-        (whole as usize - (WIDE / 2 - 1), Self { values, slopes })
+        let t = place - place.floor();
+        let [values, slopes] = polynomials(&QUINTIC, t).map(|of_nodes| std::array::from_fn(|a| of_nodes[a]));
+        Self { t, values, slopes }
     }
 
-    /// Σ S_a·S_b and Σ S′_a·S_b over the pairs of nodes that lie 0, 1, … apart.
+    /// Σ S_a·S_b and Σ S′_a·S_b over the pairs of nodes that lie 0, 1, … apart. The second is half the slope of the first.
     #[inline(always)]
-    fn with_itself(&self) -> [[f64; WIDE]; 2] {
-        let (mut values, mut slopes) = ([0.0; WIDE], [0.0; WIDE]);
-        for a in 0..WIDE {
-            for b in 0..WIDE {
-                values[a.abs_diff(b)] += self.values[a] * self.values[b];
-                slopes[a.abs_diff(b)] += self.slopes[a] * self.values[b];
-            }
+    fn with_itself(&self) -> [[f64; SUPPORT]; 2] {
+        if WIDE == 1 {
+            let alone = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+            return [alone, [0.0; SUPPORT]];
         }
-        [values, slopes]
+        let [values, slopes] = polynomials(&WITH_ITSELF, self.t);
+        [values, slopes.map(|slope| 0.5 * slope)]
     }
 }
 
 impl<const WIDE: usize> Stencil<WIDE> {
-    /// At a place counted in nodes.
+    /// Around a prototype.
     #[inline(always)]
-    fn at([row, column]: [f64; 2]) -> Self {
-        let ((first_row, by_row), (first_column, by_column)) = (Spline::at(row), Spline::at(column));
-        Self { first: [first_row, first_column], by_row, by_column }
+    fn of(charged: Charged<'_>, frame: Frame, k: usize) -> Self {
+        let [row, column] = [0, 1].map(|axis| frame.in_nodes(axis, charged.places[axis][k]));
+        let first_column = if WIDE == 1 { 0 } else { first_node(column) };
+        Self { first: [first_node(row), first_column], by_row: Spline::at(row), by_column: Spline::at(column) }
     }
 
     /// The field here, and its slopes along rows and columns.
@@ -333,20 +386,15 @@ impl<const WIDE: usize> Stencil<WIDE> {
 }
 
 /// Adds every charge to the nodes around it.
-fn spread<const WIDE: usize>(
-    field: &mut [f64],
-    [rows, columns]: [usize; 2],
-    prototypes: usize,
-    stencil: &(impl Fn(usize) -> Stencil<WIDE> + Sync),
-    charges: &[f64],
-) {
+fn spread<const WIDE: usize>(field: &mut [f64], [rows, columns]: [usize; 2], charged: Charged<'_>, frame: Frame) {
     // Prototypes in the order of the first row that they touch, and within it in their own.
-    let first_rows: Vec<u32> = (0..prototypes).into_par_iter().map(|k| stencil(k).first[0] as u32).collect();
+    let first_row = |&place: &f64| first_node(frame.in_nodes(0, place)) as u32;
+    let first_rows: Vec<u32> = charged.places[0].par_iter().with_min_len(BLOCK).map(first_row).collect();
     let mut starts = vec![0; rows + 1];
     first_rows.iter().for_each(|&row| starts[row as usize + 1] += 1);
     (0..rows).for_each(|row| starts[row + 1] += starts[row]);
     let mut next = starts.clone();
-    let mut order = vec![0u32; prototypes];
+    let mut order = vec![0u32; first_rows.len()];
     for (k, &row) in first_rows.iter().enumerate() {
         order[next[row as usize]] = k as u32;
         next[row as usize] += 1;
@@ -359,8 +407,8 @@ fn spread<const WIDE: usize>(
             #[inline(always)]
             || {
                 for &k in &order[touching.clone()] {
-                    let Stencil { first, by_row, by_column } = stencil(k as usize);
-                    let charge = charges[k as usize];
+                    let Stencil { first, by_row, by_column } = Stencil::<WIDE>::of(charged, frame, k as usize);
+                    let charge = charged.charges[k as usize];
                     for a in 0..SUPPORT {
                         let row = first[0] + a;
                         if (top..below).contains(&row) {

@@ -38,22 +38,41 @@ impl Pattern {
     pub fn new(neighbors: &Neighbors) -> Result<Self> {
         let samples = neighbors.len();
         let incoming = Incoming::new(neighbors);
-        let rows: Vec<Vec<(u32, f32)>> =
-            (0..samples).into_par_iter().map(|i| united_row(neighbors, &incoming, i)).collect();
+        // Each row is united twice, once to be counted: rows that are kept until all are known would take as much again as the pattern.
+        let counted = |scratch: &mut Vec<u32>, i: usize| {
+            let mut length = 0;
+            united_row(neighbors, &incoming, i, scratch, |_, _| length += 1);
+            length
+        };
+        let lengths: Vec<usize> = (0..samples).into_par_iter().map_init(Vec::new, counted).collect();
         let mut offsets = Vec::with_capacity(samples + 1);
         offsets.push(0);
-        for row in &rows {
-            offsets.push(offsets[offsets.len() - 1] + row.len());
+        for length in lengths {
+            offsets.push(offsets[offsets.len() - 1] + length);
         }
         let stored = offsets[samples];
         if stored > u32::MAX as usize {
             let allowed = format!("small enough that at most {} pairs are stored, not {stored}", u32::MAX);
             return Err(Error::parameter("neighbors", neighbors.k() as f64, allowed));
         }
-        let columns: Vec<u32> = rows.iter().flatten().map(|entry| entry.0).collect();
-        let costs = rows.iter().flatten().map(|entry| entry.1).collect();
-        let mirrors = mirrors(&offsets, &columns);
-        Ok(Self { offsets, columns, costs, mirrors })
+        let mut pattern = Self { offsets, columns: Vec::new(), costs: Vec::new(), mirrors: Vec::new() };
+        let (mut columns, mut costs) = (vec![0; stored], vec![0.0; stored]);
+        let pieces = pattern.split(&mut columns).into_iter().zip(pattern.split(&mut costs));
+        let work: Vec<_> = pattern.blocks().into_iter().zip(pieces).collect();
+        work.into_par_iter().for_each_init(Vec::new, |scratch, (rows, (columns, costs))| {
+            let mut entries = columns.iter_mut().zip(costs);
+            for i in rows {
+                united_row(neighbors, &incoming, i, scratch, |j, distance| {
+                    if let Some((column, cost)) = entries.next() {
+                        (*column, *cost) = (j, distance);
+                    }
+                });
+            }
+        });
+        drop(incoming);
+        pattern.mirrors = mirrors(&pattern.offsets, &columns);
+        (pattern.columns, pattern.costs) = (columns, costs);
+        Ok(pattern)
     }
 
     /// Number of samples N.
@@ -166,22 +185,28 @@ impl Incoming {
     }
 }
 
-/// Merges whom sample i names with who names it; the finder's index decides between two distances.
-fn united_row(neighbors: &Neighbors, incoming: &Incoming, i: usize) -> Vec<(u32, f32)> {
+/// Merges whom sample i names with who names it; the finder's index decides between two distances. `order` is room for the ranks of whom it names.
+fn united_row(
+    neighbors: &Neighbors,
+    incoming: &Incoming,
+    i: usize,
+    order: &mut Vec<u32>,
+    mut add: impl FnMut(u32, f32),
+) {
     let (columns, distances) = neighbors.row(i);
-    let mut outgoing: Vec<(u32, f32)> = columns.iter().copied().zip(distances.iter().copied()).collect();
-    outgoing.sort_unstable_by_key(|entry| entry.0);
-    let named_by = &incoming.entries[incoming.offsets[i]..incoming.offsets[i + 1]];
-    let mut row = Vec::with_capacity(outgoing.len() + named_by.len());
-    let (mut ours, mut theirs) = (outgoing.into_iter().peekable(), named_by.iter().copied().peekable());
+    order.clear();
+    order.extend(0..columns.len() as u32);
+    order.sort_unstable_by_key(|&rank| columns[rank as usize]);
+    let mut ours = order.iter().map(|&rank| (columns[rank as usize], distances[rank as usize])).peekable();
+    let mut theirs = incoming.entries[incoming.offsets[i]..incoming.offsets[i + 1]].iter().copied().peekable();
     while let (Some(&a), Some(&b)) = (ours.peek(), theirs.peek()) {
-        row.push(if a.0 < b.0 || (a.0 == b.0 && i < b.0 as usize) { a } else { b });
+        let (j, distance) = if a.0 < b.0 || (a.0 == b.0 && i < b.0 as usize) { a } else { b };
+        add(j, distance);
         ours.next_if(|_| a.0 <= b.0);
         theirs.next_if(|_| b.0 <= a.0);
     }
-    row.extend(ours);
-    row.extend(theirs);
-    row
+    ours.for_each(|(j, distance)| add(j, distance));
+    theirs.for_each(|(j, distance)| add(j, distance));
 }
 
 /// Rows ascend, so the entries of column j met row by row are the entries of row j in order.

@@ -48,6 +48,11 @@ pub(super) struct Evaluation {
     pub(super) gradient: Vec<Pair>,
     /// The 2×2 diagonal blocks of the Hessian: εε, εμ, μμ.
     pub(super) blocks: Vec<[f64; 3]>,
+}
+
+/// What products with the Hessian need of every entry, at the point that was evaluated last: w and ℓ. They are most of what is held, so that there is
+/// one of them for a point and the one that is tried next.
+pub(super) struct Entries {
     weights: Vec<f32>,
     logarithms: Vec<f32>,
 }
@@ -63,17 +68,21 @@ impl<'a> Dual<'a> {
             values: vec![f64::INFINITY; self.pattern.len()],
             gradient: vec![[0.0; 2]; self.pattern.len()],
             blocks: vec![[0.0; 3]; self.pattern.len()],
-            weights: vec![0.0; self.pattern.stored()],
-            logarithms: vec![0.0; self.pattern.stored()],
         }
     }
 
+    /// Room for its entries.
+    pub(super) fn blank_entries(&self) -> Entries {
+        let stored = self.pattern.stored();
+        Entries { weights: vec![0.0; stored], logarithms: vec![0.0; stored] }
+    }
+
     /// Value, gradient, diagonal blocks, and what products with the Hessian need.
-    pub(super) fn evaluate(&self, at: &[Pair], out: &mut Evaluation) {
+    pub(super) fn evaluate(&self, at: &[Pair], out: &mut Evaluation, entries: &mut Entries) {
         let pattern = self.pattern;
         let derivatives = split_rows(&mut out.gradient).into_iter().zip(split_rows(&mut out.blocks));
         let row_outputs = derivatives.zip(split_rows(&mut out.values));
-        let entry_outputs = pattern.split(&mut out.weights).into_iter().zip(pattern.split(&mut out.logarithms));
+        let entry_outputs = pattern.split(&mut entries.weights).into_iter().zip(pattern.split(&mut entries.logarithms));
         let work: Vec<_> = pattern.blocks().into_iter().zip(row_outputs).zip(entry_outputs).collect();
         work.into_par_iter().for_each(|((rows, ((gradient, blocks), values)), (mut weights, mut logarithms))| {
             for (((i, gradient), block), value) in rows.zip(gradient).zip(blocks).zip(values) {
@@ -215,7 +224,7 @@ impl<'a> Dual<'a> {
     /// out = (Hessian + damping·its diagonal blocks)·direction, with what is held left out.
     pub(super) fn multiply(
         &self,
-        here: &Evaluation,
+        (here, entries): (&Evaluation, &Entries),
         damping: f64,
         held: &[Held],
         direction: &[Pair],
@@ -226,8 +235,8 @@ impl<'a> Dual<'a> {
         work.into_par_iter().for_each(|(rows, out)| {
             for (i, out) in rows.zip(out) {
                 let range = pattern.range(i);
-                let entries = (pattern.row(i).0, &here.weights[range.clone()], &here.logarithms[range]);
-                let [first, second] = multiply_row(entries, direction[i], direction);
+                let row = (pattern.row(i).0, &entries.weights[range.clone()], &entries.logarithms[range]);
+                let [first, second] = multiply_row(row, direction[i], direction);
                 let ([u, v], [a, b, c]) = (direction[i], here.blocks[i]);
                 *out = held[i].moving([first + damping * (a * u + b * v), second + damping * (b * u + c * v)]);
             }

@@ -167,6 +167,7 @@ impl NeighborAffinity for SymmetricEntropic {
         let rows = InexactRows::new(&solution.unsolved);
         if solution.is_infeasible || residual > WORST_RESIDUAL {
             let warning = Warning::Replaced { rows, is_infeasible: solution.is_infeasible };
+            drop(solution); // its entries, before there are others
             return Ok(Affinity { warnings: vec![warning], ..self.replacement(neighbors)?.into() });
         }
         let warning = Warning::NotConverged { steps: solution.steps, residual: residual.max(solution.gap), rows };
@@ -178,9 +179,9 @@ impl NeighborAffinity for SymmetricEntropic {
         check_perplexity(self.perplexity, self.neighborhood(samples).k + 1)
     }
 
-    /// Weights and their logarithms, here and at the next step, and what the pattern is made from.
+    /// The pattern, weights and their logarithms, or before that what the pattern is made from.
     fn bytes_per_entry(&self) -> (u64, u64) {
-        (32, 8)
+        (24, 8)
     }
 }
 

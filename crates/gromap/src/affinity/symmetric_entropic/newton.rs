@@ -17,7 +17,7 @@
 //! moves only rows within a window of temperatures around the warmest that is not yet solved. And if −f exceeds what any
 //! solution could cost, there is none, and the search ends.
 
-use super::dual::{Dual, Evaluation, Pair};
+use super::dual::{Dual, Entries, Evaluation, Pair};
 
 /// Sinkhorn steps before Newton's, at most.
 const MAX_BALANCING: usize = 60;
@@ -198,36 +198,38 @@ struct State {
     at: Vec<Pair>,
     here: Evaluation,
     trial: Evaluation,
+    /// Those of `here`, until a step is tried.
+    entries: Entries,
     damping: f64,
     refused: bool,
 }
 
 impl State {
     fn new(dual: &Dual<'_>, at: Vec<Pair>) -> Self {
-        let (mut here, trial) = (dual.blank(), dual.blank());
-        dual.evaluate(&at, &mut here);
-        Self { at, here, trial, damping: FIRST_DAMPING, refused: false }
+        let (mut here, trial, mut entries) = (dual.blank(), dual.blank(), dual.blank_entries());
+        dual.evaluate(&at, &mut here, &mut entries);
+        Self { at, here, trial, entries, damping: FIRST_DAMPING, refused: false }
     }
 
     /// Tries one Newton step, and solves every row by itself if it does not lower f. Gives the number of passes.
     fn advance(&mut self, dual: &Dual<'_>, floor: &[f64], held: &[Held], forcing: f64) -> usize {
         let here = &self.here;
-        let system = System { dual, here, damping: self.damping, held };
+        let system = System { dual, here, entries: &self.entries, damping: self.damping, held };
         let errors = if self.refused { here.gradient.clone() } else { dual.logarithmic_errors(here) };
         let (direction, inner) = system.solve(&errors, forcing);
         let mut next = step(&self.at, &direction, here, floor, held);
-        dual.evaluate(&next, &mut self.trial);
+        dual.evaluate(&next, &mut self.trial, &mut self.entries);
         let mut passes = inner + 1;
         if !is_balanced(&self.trial) {
             passes += balance(dual, &mut next, MAX_REBALANCING) + 1;
-            dual.evaluate(&next, &mut self.trial);
+            dual.evaluate(&next, &mut self.trial, &mut self.entries);
         }
         let promised = -0.5 * dot(&errors, &direction);
         let quality = quality(here, &self.trial, promised, held);
         self.refused = quality <= LEAST_QUALITY;
         if self.refused {
             dual.row_wise_step(&mut self.at, floor);
-            dual.evaluate(&self.at, &mut self.here);
+            dual.evaluate(&self.at, &mut self.here, &mut self.entries);
             passes += ROW_WISE_PASSES + 1;
         } else {
             self.at = next;
@@ -371,6 +373,7 @@ fn gradient_length(of: &Evaluation, metric: &Evaluation, held: &[Held]) -> f64 {
 struct System<'a> {
     dual: &'a Dual<'a>,
     here: &'a Evaluation,
+    entries: &'a Entries,
     damping: f64,
     held: &'a [Held],
 }
@@ -390,7 +393,7 @@ impl System<'_> {
         let goal = forcing * forcing * length;
         for inner in 1..=MAX_INNER {
             crate::interrupt::look();
-            self.dual.multiply(self.here, self.damping, self.held, &search, &mut product);
+            self.dual.multiply((self.here, self.entries), self.damping, self.held, &search, &mut product);
             let curvature = dot(&search, &product);
             if !(curvature > 0.0 && curvature.is_finite()) {
                 return (if inner == 1 { search } else { solution }, inner);

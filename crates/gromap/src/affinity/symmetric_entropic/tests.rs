@@ -293,7 +293,7 @@ fn steps_of_rows_by_themselves_lower_the_dual() {
         let floor: Vec<f64> = at.iter().map(|at| 0.03 * at[0]).collect();
         let value = |at: &[Pair]| {
             let mut here = dual.blank();
-            dual.evaluate(at, &mut here);
+            dual.evaluate(at, &mut here, &mut dual.blank_entries());
             here.values.iter().sum::<f64>()
         };
         let mut before = value(&at);

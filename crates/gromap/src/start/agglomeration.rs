@@ -102,6 +102,8 @@ struct Agglomeration {
 }
 
 const NONE: (f64, u32) = (f64::INFINITY, u32::MAX);
+/// Rows of costs that a thread takes at once.
+const LEAST_SHARED: usize = 16;
 
 /// What a pair of groups adds to the loss; for KL without the parts that add up over groups.
 #[inline(always)]
@@ -246,9 +248,7 @@ impl Agglomeration {
             let (a, b) = (self.to_kept[x as usize], self.to_merged[x as usize]);
             self.gaps[x as usize] = x_log_x(a + b) - x_log_x(a) - x_log_x(b);
         }
-        for &x in &around {
-            self.shift_costs(x as usize, kept, merged);
-        }
+        self.shift_costs(&around, kept, merged);
         self.weights[kept] += self.weights[merged];
         self.margins[kept] += self.margins[merged];
         let own = self.corners[kept].0 + self.corners[merged].0 + 2.0 * between;
@@ -267,20 +267,31 @@ impl Agglomeration {
         self.price_new(kept);
     }
 
-    /// In the costs of x with its others, puts the merged pair in place of its two halves.
-    fn shift_costs(&mut self, x: usize, kept: usize, merged: usize) {
-        let mut row = std::mem::take(&mut self.edges[x]);
-        if self.loss == Loss::Kl {
+    /// In the costs of the groups around a pair with their others, puts the merged pair in place of its two halves. For KL, of which
+    /// that is nearly all the work, on all threads: what a row becomes depends on no other row.
+    fn shift_costs(&mut self, around: &[u32], kept: usize, merged: usize) {
+        if self.loss != Loss::Kl {
+            around.iter().for_each(|&x| self.shift_costs_of(x as usize, kept, merged));
+            return;
+        }
+        let mut rows: Vec<Vec<Edge>> = around.iter().map(|&x| std::mem::take(&mut self.edges[x as usize])).collect();
+        let groups = &*self;
+        rows.par_iter_mut().zip(around).with_min_len(LEAST_SHARED).for_each(|(row, &x)| {
             // A group that only one of x and y sees adds what is linear in its mass: nothing changes.
-            let changes = self.changes_for_kl(x, &row);
+            let changes = groups.changes_for_kl(x as usize, row);
             row.iter_mut().zip(changes).for_each(|(edge, change)| edge.cost += change);
-        } else {
-            for edge in row.iter_mut().filter(|edge| edge.to as usize != kept && edge.to as usize != merged) {
-                let y = edge.to as usize;
-                edge.cost += self.change(x, y, self.weights[kept], self.weights[merged]);
-                if self.to_kept[y] == 0.0 && self.to_merged[y] == 0.0 {
-                    self.copy_cost(y, x, edge.cost);
-                }
+        });
+        around.iter().zip(rows).for_each(|(&x, row)| self.edges[x as usize] = row);
+    }
+
+    /// The same for one group, by definition.
+    fn shift_costs_of(&mut self, x: usize, kept: usize, merged: usize) {
+        let mut row = std::mem::take(&mut self.edges[x]);
+        for edge in row.iter_mut().filter(|edge| edge.to as usize != kept && edge.to as usize != merged) {
+            let y = edge.to as usize;
+            edge.cost += self.change(x, y, self.weights[kept], self.weights[merged]);
+            if self.to_kept[y] == 0.0 && self.to_merged[y] == 0.0 {
+                self.copy_cost(y, x, edge.cost);
             }
         }
         self.edges[x] = row;

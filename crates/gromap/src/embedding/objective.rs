@@ -9,9 +9,12 @@
 //! | KL, none | −⟨M, log W⟩ + qᵀWq |
 //! | KL, doubly stochastic | −⟨M, log W⟩ + min over a > 0 of s·log(q̃ᵀWq̃/s) + s − 2·⟨m, log a⟩, q̃ = q∘a |
 //! | binary cross-entropy, none | −⟨M, log W − log(1−W)⟩ − qᵀ log(1−W) q |
+//! | the same as it is sampled | −⟨M, log W⟩ − m·s·qᵀ log(1−W) q |
 //!
-//! The last one is the measure normalisation with a factor of its own for every prototype. m = M·1 are the margins of M, and
+//! The doubly stochastic one is the measure normalisation with a factor of its own for every prototype. m = M·1 are the margins of M, and
 //! at the best factors those of the kernel are the same (`scaling.rs`), so that its gradient is the measure's with weights q̃.
+//! The last one is what UMAP minimises in expectation, which draws m pairs at random for every pair of neighbours and repels them
+//! (Damrich and Hamprecht, 2021): all pairs together repel m times as much as the neighbours attract.
 //!
 //! Each is a function of three sums over pairs: the attraction ⟨M, a(W)⟩ (`attraction.rs`) and the repulsions qᵀ r(W) q and
 //! Σ r(W) (`repulsion.rs`). Value and gradient are put together here from these sums and their gradients. Nothing of
@@ -26,6 +29,7 @@ use super::attraction::{self, StoredPairs};
 use super::dense::DensePass;
 use super::kernel::PrototypeKernel;
 use super::pairs::{Coordinates, PairSum};
+use super::profile::Profile;
 use super::radial::{Normalization, Radial};
 use super::repulsion::{Repulsion, RepulsionSums};
 use super::scaling::{APPROXIMATE_TOLERANCE, OBJECTIVE_TOLERANCE, Scaling};
@@ -82,6 +86,11 @@ pub(crate) struct Objective<'a> {
     self_pairs: bool,
     /// What the attraction is multiplied with; 1 but for early exaggeration.
     exaggeration: f64,
+    /// m, if the binary cross-entropy is minimised as it is sampled.
+    negatives: Option<f64>,
+    /// Whether repulsion counts as as stiff as it is strong, which no spring exceeds. Of t-SNE's maps of all samples that makes the rate of a sample the one in
+    /// proportion to N which they need, whichever way the repulsion is computed: a grid knows no better, and a descent may go from it to a tree.
+    is_stiff: bool,
 }
 
 impl<'a> Objective<'a> {
@@ -95,7 +104,7 @@ impl<'a> Objective<'a> {
             false => Mass::Matrix(mass.view()),
         };
         let self_pairs = loss != Loss::BinaryCrossEntropy;
-        Self { kernel, loss, mass, weights, margins, self_pairs, exaggeration: 1.0 }
+        Self { kernel, loss, mass, weights, margins, self_pairs, exaggeration: 1.0, negatives: None, is_stiff: false }
     }
 
     /// The objective of classical embedding: one prototype for every sample of `scale` times a symmetric similarity. The pair of a
@@ -107,7 +116,9 @@ impl<'a> Objective<'a> {
         weights: &'a [f64],
         scale: f64,
     ) -> Self {
-        Self::of_pairs((kernel, loss), StoredPairs { similarity, weights: Some(weights), scale }, weights, false)
+        let pairs = StoredPairs { similarity, weights: Some(weights), scale };
+        let is_stiff = loss == Loss::Kl && kernel.profile == Profile::Student;
+        Self { is_stiff, ..Self::of_pairs((kernel, loss), pairs, weights, false) }
     }
 
     /// The objective for many prototypes of few samples each: a symmetric M as it is, weights included, of which few entries are not zero.
@@ -127,7 +138,7 @@ impl<'a> Objective<'a> {
         let margins = (0..pairs.similarity.len()).into_par_iter().map(|k| pairs.margin(k, self_pairs)).collect();
         let repulsion = Repulsion::fastest(weights.len(), kernel, self_pairs);
         let mass = Mass::Sparse(pairs, repulsion);
-        Self { kernel, loss, mass, weights, margins, self_pairs, exaggeration: 1.0 }
+        Self { kernel, loss, mass, weights, margins, self_pairs, exaggeration: 1.0, negatives: None, is_stiff: false }
     }
 
     /// The same, but the pair of a prototype with itself does not count.
@@ -144,6 +155,11 @@ impl<'a> Objective<'a> {
     /// past each other before the objective itself is minimised.
     pub(crate) fn with_early_exaggeration(&self, factor: f64) -> Self {
         Self { exaggeration: factor, ..self.clone() }
+    }
+
+    /// The binary cross-entropy as it is sampled with so many negative pairs for every pair of neighbours. Only for an M of stored pairs.
+    pub(crate) fn with_negatives(self, rate: f64) -> Self {
+        Self { negatives: Some(rate), ..self }
     }
 
     /// Whether E is one of the table above, a function of a few sums over pairs that needs no n×n kernel.
@@ -240,7 +256,13 @@ impl<'a> Objective<'a> {
             }
             Mass::Sparse(pairs, repulsion) => {
                 let coordinates = Coordinates::new(prototypes, &weights);
-                let attraction = attraction::of_stored_pairs::<VALUE>(*pairs, kernel.profile, loss, &coordinates);
+                // Where negative pairs are drawn apart, all that neighbours do is attract: log W, as under KL.
+                let of_neighbors = if self.negatives.is_some() { Loss::Kl } else { loss };
+                let is_rough = !VALUE && of_neighbors == Loss::Kl && matches!(repulsion, Repulsion::Approximate(_));
+                let roughly = || attraction::in_single_precision(*pairs, kernel.profile, &coordinates);
+                let precisely =
+                    || attraction::of_stored_pairs::<VALUE>(*pairs, kernel.profile, of_neighbors, &coordinates);
+                let attraction = is_rough.then(roughly).flatten().unwrap_or_else(precisely);
                 (attraction, repulsion.sums::<VALUE>(kernel, loss, &coordinates))
             }
         };
@@ -267,7 +289,10 @@ impl<'a> Objective<'a> {
                 let value = s * cells.ln() + weighted / cells - attracted;
                 (value, 1.0 / cells, s / cells - weighted / (cells * cells))
             }
-            _ => (weighted - attracted, 1.0, 0.0),
+            _ => {
+                let share = self.negatives.map_or(1.0, |negatives| negatives * s);
+                (share * weighted - attracted, share, 0.0)
+            }
         };
         let mut gradient = Matrix::zeros(weights.len(), dims);
         for (k, out) in gradient.values_mut().chunks_exact_mut(dims).enumerate() {
@@ -282,8 +307,11 @@ impl<'a> Objective<'a> {
         }
         let of_cells = |k: usize| repulsion.cells.as_ref().map_or(0.0, |cells| by_cells * cells.stiffness[k]);
         let stiffness = (0..weights.len()).map(|k| {
-            let repelled = by_weighted * weights[k] * repulsion.weighted.stiffness[k] + of_cells(k);
-            repelled + self.exaggeration * attraction.stiffness[k]
+            let of_weighted = match self.is_stiff {
+                true => repulsion.weighted.rows[k],
+                false => weights[k] * repulsion.weighted.stiffness[k],
+            };
+            by_weighted * of_weighted + of_cells(k) + self.exaggeration * attraction.stiffness[k]
         });
         Evaluated { value, stiffness: stiffness.collect(), gradient }
     }

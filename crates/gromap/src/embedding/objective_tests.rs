@@ -103,20 +103,73 @@ fn values_differ_as_the_loss_of_the_kernel_does() {
     }
 }
 
+/// Samples in a row that are alike the more the nearer, up to four apart.
+fn chain(size: usize) -> Sparse<'static, f32> {
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for i in 0..size {
+        for j in (0..size).filter(|&j| i != j && i.abs_diff(j) < 5) {
+            columns.push(j as u32);
+            values.push(1.0 / (1 + i.abs_diff(j)) as f32);
+        }
+        offsets.push(columns.len());
+    }
+    Sparse::new(offsets, columns, values).unwrap()
+}
+
+/// What UMAP's sampling minimises in expectation, by its definition; and its gradient.
+#[test]
+fn negatives_repel_so_many_times_as_much_as_neighbors_attract() {
+    let size = 12;
+    let (sparse, q, z) = (chain(size), vec![1.0 / 12.0; size], random(size, 2, 5));
+    let profile = Profile::Umap { a: 1.577, b: 0.895 };
+    let kernel = Radial { profile, normalization: Normalization::None };
+    let objective = Objective::of_samples(kernel, Loss::BinaryCrossEntropy, &sparse, &q, 2.5).with_negatives(5.0);
+    let mut places = z.clone();
+    assert_gradient(&objective, &places, "sampled");
+    let mass = |i: usize, j: usize| {
+        let near = i != j && i.abs_diff(j) < 5;
+        if near { 2.5 * q[i] * q[j] * f64::from(1.0 / (1 + i.abs_diff(j)) as f32) } else { 0.0 }
+    };
+    let pairs = || (0..size).flat_map(|i| (0..size).map(move |j| (i, j))).filter(|(i, j)| i != j);
+    let total: f64 = pairs().map(|(i, j)| mass(i, j)).sum();
+    for by in [0.0, 0.3] {
+        places[(3, 1)] += by;
+        let w =
+            |i: usize, j: usize| profile.at((0..2).map(|c| (places[(i, c)] - places[(j, c)]).powi(2)).sum::<f64>()).w;
+        let term = |(i, j)| mass(i, j) * w(i, j).ln() + 5.0 * total * q[i] * q[j] * (1.0 - w(i, j)).ln();
+        let (found, expected) = (at(&objective, &places).0, -pairs().map(term).sum::<f64>());
+        assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+    }
+}
+
+#[test]
+fn single_precision_is_enough_where_the_repulsion_is_approximate() {
+    let size = 900;
+    let (sparse, q) = (chain(size), vec![1.0 / 900.0; size]);
+    for (profile, spread) in [(Profile::Student, 30.0), (Profile::HeavyTailed, 500.0), (Profile::Gaussian, 0.5)] {
+        for dims in [1, 2] {
+            // A curve on a wide map, so that neighbours are near each other and far from the origin.
+            let place = |k: usize, c: usize| spread + 0.1 * ((k * (c + 1)) as f64 + ((7 * k + c) % 5) as f64);
+            let z = Matrix::from_fn(size, dims, place);
+            let coordinates = Coordinates::new(&z, &q);
+            let pairs = StoredPairs { similarity: &sparse, weights: Some(&q), scale: 2.5 };
+            let rough = attraction::in_single_precision(pairs, profile, &coordinates).expect("a plane");
+            let exact = attraction::of_stored_pairs::<false>(pairs, profile, Loss::Kl, &coordinates);
+            for (rough, exact) in [(&rough.gradient, &exact.gradient), (&rough.stiffness, &exact.stiffness)] {
+                let far: f64 = rough.iter().zip(exact).map(|(a, b)| (a - b).powi(2)).sum();
+                let whole: f64 = exact.iter().map(|b| b * b).sum();
+                assert!(whole > 0.0 && far < 1e-6 * whole, "{profile:?}, {dims}: {far} of {whole}");
+            }
+        }
+    }
+}
+
 #[test]
 fn samples_are_prototypes_of_their_own_similarity() {
     let size = 40;
     let near = |i: usize, j: usize| i != j && i.abs_diff(j) < 5;
     let value = |i: usize, j: usize| 1.0f32 / (1 + i.abs_diff(j)) as f32;
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for i in 0..size {
-        for j in (0..size).filter(|&j| near(i, j)) {
-            columns.push(j as u32);
-            values.push(value(i, j));
-        }
-        offsets.push(columns.len());
-    }
-    let sparse = Sparse::new(offsets, columns, values).unwrap();
+    let sparse = chain(size);
     let q: Vec<f64> = (0..size).map(|i| (1.0 + (i % 2) as f64) / 60.0).collect();
     let dense =
         Matrix::from_fn(size, size, |i, j| if near(i, j) { 2.5 * q[i] * f64::from(value(i, j)) * q[j] } else { 0.0 });

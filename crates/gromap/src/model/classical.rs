@@ -15,7 +15,7 @@ use crate::loss::Loss;
 use crate::numeric::Matrix;
 use crate::numeric::spectrum::{leading_of_similarity, roughly_leading_of_similarity};
 use crate::observe::{Observer, Round, StopReason, Stopping, drive};
-use crate::similarity::{Contents, Similarity};
+use crate::similarity::{Contents, Similarity, Sparse};
 
 /// The pace of many samples, about half of what they would fly apart at, and of few, from where Adam brought them.
 const MANY: usize = 1000;
@@ -24,8 +24,8 @@ const OF_FEW: Pace = Pace { momentum: 0.8, rate: 0.5 };
 /// Steps of a round, after which the loss is looked at. Fewer say little: at this pace some of them lower the loss hardly at all.
 const ROUND: usize = 100;
 /// Rounds end when one lowers the loss by no more than this many times the tolerance of the fit, which is meant for rounds that find a
-/// plan too: 0.8% unless asked otherwise.
-const TOLERANCES_OF_A_ROUND: f64 = 800.0;
+/// plan too: 1.2% unless asked otherwise.
+const TOLERANCES_OF_A_ROUND: f64 = 1200.0;
 /// Times that the rate is halved in a round that would end higher than it began.
 const MOST_HALVINGS: usize = 6;
 
@@ -34,6 +34,9 @@ const ADAM: [(f64, Adam); 2] =
     [(12.0, Adam { steps: 250, learning_rate: 1.0 }), (1.0, Adam { steps: 750, learning_rate: 1.0 })];
 /// What tells whether it came to an end.
 const MORE: Adam = Adam { steps: ROUND, learning_rate: 0.1 };
+
+/// Pairs that umap-learn draws at random, and repels, for every pair of neighbours: its negative_sample_rate.
+const NEGATIVES: f64 = 5.0;
 
 /// Spread of the start, next to the width 1 of the kernels.
 const START_SPREAD: f64 = 1e-2;
@@ -105,6 +108,9 @@ fn neighbor_embedding(
     observer: &mut dyn Observer,
 ) -> Result<Places> {
     let scale = task.scale;
+    if loss == Loss::BinaryCrossEntropy && Objective::is_of_pair_sums(radial, loss) {
+        return as_umap(similarity, weights, radial, task, observer);
+    }
     // What does not count is not wrong: pairs of a sample with itself are compared with what they are.
     let own = |(i, h): (usize, &f64)| loss.at_best_target(scale * h * h * similarity.diagonal(i), h * h);
     let constant = task.constant + weights.iter().enumerate().map(own).sum::<f64>();
@@ -120,8 +126,7 @@ fn neighbor_embedding(
     };
     let task = Task { constant, ..task };
     let is_one_law = matches!(radial.normalization, Normalization::Measure | Normalization::DoublyStochastic);
-    let is_descended = loss == Loss::BinaryCrossEntropy || is_one_law && loss == Loss::Kl;
-    if let (true, Contents::Sparse(sparse)) = (is_descended, similarity.contents())
+    if let (true, Contents::Sparse(sparse)) = (is_one_law && loss == Loss::Kl, similarity.contents())
         && weights.len() >= MANY
         && sparse.is_symmetric()
         && !radial.magnifies_tails()
@@ -145,6 +150,42 @@ fn neighbor_embedding(
     let is_at_rest = before - history[1] <= TOLERANCES_OF_A_ROUND * task.stopping.rel_tolerance * history[1].abs();
     let stop = if is_at_rest { StopReason::Converged } else { StopReason::MaxRounds };
     Ok(Places { prototypes, eigenvalues: Vec::new(), history, stop })
+}
+
+/// UMAP's loss as it is sampled (`objective.rs`): what umap-learn minimises, though by all pairs instead of some that are drawn.
+fn as_umap(
+    similarity: &dyn Similarity,
+    weights: &[f64],
+    radial: Radial,
+    task: Task,
+    observer: &mut dyn Observer,
+) -> Result<Places> {
+    let all;
+    let (sparse, scale, is_weighted) = match similarity.contents() {
+        Contents::Sparse(sparse) if sparse.is_symmetric() => (sparse, task.scale, false),
+        _ => {
+            all = all_pairs(&dense_mass(similarity, weights, task.scale))?;
+            (&all, 1.0, true)
+        }
+    };
+    let objective = match is_weighted {
+        true => Objective::of_sparse(radial, Loss::BinaryCrossEntropy, sparse, weights, false),
+        false => Objective::of_samples(radial, Loss::BinaryCrossEntropy, sparse, weights, scale),
+    };
+    let objective = objective.with_negatives(NEGATIVES);
+    let level = Level { similarity: sparse, scale, weights, is_weighted };
+    let descent = levels::begin(radial, level, &objective, task.dims)?;
+    in_rounds(&objective, descent, OF_MANY, Task { constant: 0.0, ..task }, observer)
+}
+
+/// A matrix, half of it and half of its transpose, by its entries.
+fn all_pairs(mass: &Matrix<'_>) -> Result<Sparse<'static, f32>> {
+    let size = mass.rows();
+    let columns: Vec<u32> = (0..size).flat_map(|_| 0..size as u32).collect();
+    let halves = (0..size * size).map(|at| (at / size, at % size));
+    let values: Vec<f32> = halves.map(|(i, j)| (0.5 * (mass[(i, j)] + mass[(j, i)])) as f32).collect();
+    let offsets: Vec<usize> = (0..=size).map(|i| i * size).collect();
+    Sparse::new(offsets, columns, values)
 }
 
 /// The leading eigenvectors of D^{1/2}·C·D^{1/2}, D = diag(`metric`), as places of prototypes of these weights, small: what is

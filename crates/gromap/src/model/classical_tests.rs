@@ -81,7 +81,7 @@ fn assert_finite(model: &Model, name: &str) {
     assert!(model.outcome.loss.is_finite() && model.prototypes.values().iter().all(|z| z.is_finite()), "{name}");
 }
 
-const DESCENDED: [Method; 4] = [Method::TSne, Method::TSnekhorn, Method::HeavyTSne, Method::Snekhorn];
+const DESCENDED: [Method; 5] = [Method::TSne, Method::TSnekhorn, Method::HeavyTSne, Method::Snekhorn, Method::Umap];
 
 #[test]
 fn bytes_do_not_depend_on_threads() {
@@ -115,4 +115,27 @@ fn samples_far_apart_are_balanced() {
     let pairs = Matrix::from_fn(1200, 2, |i, j| (i / 2 * (j + 1)) as f32);
     let loss = fitted(Method::Snekhorn, &pairs, 2.0).outcome.loss;
     assert!(loss < 1.0, "{loss}");
+}
+
+/// A matrix of all similarities is embedded as its entries are.
+#[test]
+fn umap_of_a_dense_similarity_is_that_of_its_entries() {
+    let similarity = ring(60);
+    let entries = Matrix::from_fn(60, 60, |i, j| {
+        let (columns, values) = similarity.row(i);
+        columns.iter().position(|&column| column as usize == j).map_or(0.0, |at| values[at])
+    });
+    let dense = crate::similarity::Dense::new(entries).unwrap();
+    let weights = vec![1.0 / 60.0; 60];
+    let profile = Profile::umap(0.1, 1.0).unwrap();
+    let kernel = MapKernel::Radial(Radial { profile, normalization: Normalization::None });
+    let loss = Loss::BinaryCrossEntropy;
+    let stopping = Stopping { max_rounds: 3, rel_tolerance: 1e-5, abs_tolerance: 0.0 };
+    let task = Task { dims: 2, scale: 1.0, constant: 0.0, stopping };
+    let [sparse, dense] = [&similarity as &dyn Similarity, &dense]
+        .map(|similarity| embed(similarity, &weights, (kernel, loss), task, &mut ()).unwrap());
+    let (first, second) = (sparse.history[0], dense.history[0]);
+    assert!((first - second).abs() < 0.02 * first.abs(), "{first} {second}");
+    let ends = [&sparse, &dense].map(|places| places.history[places.history.len() - 1]);
+    assert!((ends[0] - ends[1]).abs() < 0.05 * ends[0].abs(), "{ends:?}");
 }

@@ -68,7 +68,7 @@ test("the theme follows the system, and can be switched", async () => {
 
 test("the slider goes through eight levels, and marks move between them", async () => {
   await opened("path", { hash: "level=0" });
-  assert.equal(await text(".gm-title p"), "3 prototypes of 1,200 samples");
+  assert.equal(await text(".gm-title b"), "3 prototypes of 1,200 samples");
   assert.deepEqual(await page.locator(".gm-ticks button").allInnerTexts(), ["3", "5", "8", "13", "21", "34", "55", "89"]);
   assert.match(await text(".gm-path-key"), /loss.*silhouette.*homogeneity/s);
   assert.equal(await page.locator(".gm-path-chart path").count(), 3);
@@ -86,7 +86,7 @@ test("the slider goes through eight levels, and marks move between them", async 
   assert.equal(await text(".gm-n"), "8 prototypes");
   await page.click('.gm-ticks button:text-is("89")');
   await page.waitForFunction(() => gromap.viewer.state.level === 7, undefined, { timeout: 15_000 });
-  assert.equal(await text(".gm-title p"), "89 prototypes of 1,200 samples");
+  assert.equal(await text(".gm-title b"), "89 prototypes of 1,200 samples");
   await page.screenshot({ path: `${SHOTS}path.png` });
 });
 

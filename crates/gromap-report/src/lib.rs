@@ -38,6 +38,7 @@ mod png;
 mod report;
 mod scores;
 mod svg;
+mod telling;
 
 pub use classes::Classes;
 pub use error::Error;

@@ -18,7 +18,12 @@ export interface Choice {
   value: string;
   name: string;
   group: string;
+  /** How much it tells about the prototypes, from 0 to 1; null where that is not known. */
+  told: number | null;
 }
+
+/** What tells less is no colour to begin with. */
+const LEAST_TOLD = 0.05;
 
 /** A word, its colour, and how to find its samples. */
 export interface Category {
@@ -136,11 +141,13 @@ function findChoices(data: MapData): Choice[] {
     const found = column.text ? words(column.text) : null;
     if (column.text && !found) return [];
     const told = found ? explainedWords(data, last, found) : explainedNumbers(data, last, column.numbers!);
-    return [{ told, choice: { value: `column:${column.name}`, name: column.name, group: "Columns" } }];
+    return [{ value: `column:${column.name}`, name: column.name, group: "Columns", told }];
   });
   const features = Array.from(data.telling?.columns ?? [], (column, i) => ({
-    told: data.telling!.explained?.[i] ?? 0,
-    choice: { value: `feature:${column}`, name: featureName(data, column), group: data.telling!.explained ? "Features, the most telling first" : "Features" },
+    value: `feature:${column}`,
+    name: featureName(data, column),
+    group: data.telling!.explained ? "Features, the most telling first" : "Features",
+    told: data.telling!.explained?.[i] ?? null,
   }));
   columns.sort((a, b) => b.told - a.told);
   // What tells the most comes first, columns before features where neither does.
@@ -148,19 +155,19 @@ function findChoices(data: MapData): Choice[] {
   const soft = data.levels.some((level) => level.hardness.some((share) => share < 1));
   const known = "Prototypes";
   return [
-    ...(data.classes ? [{ value: "class", name: "class", group: "" }] : []),
-    ...(last.names && new Set(last.names).size < last.names.length ? [{ value: "name", name: "name", group: "" }] : []),
-    ...kinds.flat().map(({ choice }) => choice),
-    ...last.numbers.map(({ name }) => ({ value: `number:${name}`, name, group: known })),
-    ...(data.classes ? [{ value: "purity", name: "purity", group: known }] : []),
-    ...(soft ? [{ value: "hardness", name: "hardness", group: known }] : []),
-    { value: "plain", name: "one colour", group: known },
+    ...(data.classes ? [{ value: "class", name: "class", group: "", told: 1 }] : []),
+    ...(last.names && new Set(last.names).size < last.names.length ? [{ value: "name", name: "name", group: "", told: 1 }] : []),
+    ...kinds.flat(),
+    ...last.numbers.map(({ name }) => ({ value: `number:${name}`, name, group: known, told: null })),
+    ...(data.classes ? [{ value: "purity", name: "purity", group: known, told: null }] : []),
+    ...(soft ? [{ value: "hardness", name: "hardness", group: known, told: null }] : []),
+    { value: "plain", name: "one colour", group: known, told: null },
   ];
 }
 
 /** What a map is coloured by at first: what it was given classes or names for, or the most telling column or feature. */
 export function firstChoice(data: MapData): string {
-  return colorChoices(data).find(({ group }) => group !== "Prototypes")?.value ?? "plain";
+  return colorChoices(data).find(({ told }) => told !== null && told >= LEAST_TOLD)?.value ?? "plain";
 }
 
 export function coloring(data: MapData, level: Level, choice: string, theme: Theme): Coloring {

@@ -43,7 +43,7 @@ export function rgb(color: string): [number, number, number] {
 /** A ramp that grows lighter from blue to yellow by even steps of perceived lightness: safe for colour-blind eyes, and in grey. */
 export function ramp(share: number): string {
   const t = Math.min(1, Math.max(0, share));
-  const lightness = 0.34 + 0.55 * t;
+  const lightness = 0.32 + 0.5 * t;
   const chroma = 0.105 + 0.05 * Math.sin(Math.PI * t);
   const hue = ((275 - 180 * t) * Math.PI) / 180;
   const [a, b] = [chroma * Math.cos(hue), chroma * Math.sin(hue)];

@@ -171,7 +171,7 @@ function difference(context: GroupsContext, traits: Trait[], kind: TraitKind): H
       "table",
       { class: "gm-table" },
       h("thead", {}, h("tr", {}, ...["what", ...heads].map((name) => h("th", { scope: "col" }, name)), h("th", { scope: "col", title: GLOSSARY.sd }, "difference"))),
-      h("tbody", {}, ...rows.slice(0, DIFFERENCES).map(({ trait, first, second, gap }) => h("tr", {}, h("td", {}, short(trait.name, 40)), h("td", {}, told(kind, first)), h("td", {}, told(kind, second)), h("td", {}, `${gap >= 0 ? "+" : "−"}${shown(Math.abs(gap), 2)} sd`)))),
+      h("tbody", {}, ...rows.slice(0, DIFFERENCES).map(({ trait, first, second, gap }) => h("tr", {}, h("td", { class: "gm-breaks" }, short(trait.name, 40)), h("td", {}, told(kind, first)), h("td", {}, told(kind, second)), h("td", {}, `${gap >= 0 ? "+" : "−"}${shown(Math.abs(gap), 2)} sd`)))),
     ),
     actions(context, table, "difference.csv"),
   );

@@ -2,12 +2,14 @@
 // most typical member, whichever there is first.
 
 import { isProse } from "./coloring";
-import { majority, membersOf, type Level, type MapData } from "./data";
+import { classesOf, membersOf, type Level, type MapData } from "./data";
 
 /** Features that a label names, and how far each must be from the mean of the map, in its spread. */
 const FEATURES = 3;
 const LEAST_SCORE = 0.5;
 const LONGEST = 30;
+/** A class below the first share is not alone, if another has more than the second. */
+const MIXED = [0.65, 0.3];
 
 const made = new WeakMap<Level, (string | null)[]>();
 
@@ -26,8 +28,12 @@ export function hasLabels(data: MapData): boolean {
 
 function makeLabel(data: MapData, level: Level, k: number): string | null {
   if (level.names) return level.names[k];
-  const of = majority(level, k);
-  if (data.classes && of !== null) return data.classes.names[of];
+  const [first, second] = classesOf(level, k);
+  if (data.classes && first) {
+    const { names } = data.classes;
+    // Two that share a prototype are both named.
+    return second && first.share < MIXED[0] && second.share > MIXED[1] ? `${names[first.of]} / ${names[second.of]}` : names[first.of];
+  }
   return byFeatures(data, level, k) ?? byText(data, level, k);
 }
 

@@ -20,10 +20,10 @@ export function list(data: MapData, stage: Stage, selected: ReadonlySet<number>,
       "tr",
       { "aria-selected": selected.has(k) ? "true" : "false" },
       h("td", {}, h("button", { type: "button", click: () => pick(k) }, `#${k}`)),
-      labelled && h("td", { title: short(label, 400) }, short(label, 34)),
+      labelled && h("td", { class: "gm-breaks", title: short(label, 400) }, short(label, 34)),
       h("td", {}, percent(level.weights[k])),
       h("td", {}, (level.offsets[k + 1] - level.offsets[k]).toLocaleString("en")),
-      data.classes && h("td", { title: of === null ? null : short(data.classes.names[of], 400) }, of === null ? "" : short(data.classes.names[of], 24)),
+      data.classes && h("td", { class: "gm-breaks", title: of === null ? null : short(data.classes.names[of], 400) }, of === null ? "" : short(data.classes.names[of], 24)),
       data.classes && h("td", {}, percent(purity(level, k))),
     );
   };

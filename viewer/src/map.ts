@@ -317,13 +317,15 @@ export class MapView {
     return [layout.x[k] * screen.scale + screen.x, layout.y[k] * screen.scale + screen.y];
   }
 
-  /** What is at a point of the screen: a mark, or a sample beside marks. */
+  /** What is at a point of the screen: a sample, or a mark. */
   private target(x: number, y: number): Target | null {
-    const k = this.at(x, y);
-    if (k !== null) return { prototype: k };
     const { scene } = this;
-    const sample = scene?.still && this.store.state.samples ? sampleAt(this.data, scene.stage, this.screen(), x, y) : null;
-    return sample === null ? null : { sample };
+    // Upon a mark only the dot itself is meant, beside it also what is near.
+    const k = this.at(x, y);
+    const reach = k === null ? 8 : 3.5;
+    const sample = scene?.still && this.store.state.samples ? sampleAt(this.data, scene.stage, this.screen(), x, y, reach) : null;
+    if (sample !== null) return { sample };
+    return k === null ? null : { prototype: k };
   }
 
   point(target: Target | null, x: number, y: number): void {

@@ -42,10 +42,13 @@ export function paint(
   const [width, height] = [context.canvas.width / ratio, context.canvas.height / ratio];
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.imageSmoothingQuality = scene.marks.length > 1000 ? "low" : "high";
-  if (state.samples && scene.still) {
+  // Samples with places of their own stand upon the small marks; seeds around a mark lie under it.
+  const over = scene.stage.level.samplePlaces !== null;
+  const samples = () => {
     const device = { scale: screen.scale * ratio, x: screen.x * ratio, y: screen.y * ratio, markScale: screen.markScale * ratio };
-    drawSamples(context, data, scene.stage, device, theme, emphasis);
-  }
+    if (state.samples && scene.still) drawSamples(context, data, scene.stage, device, theme, emphasis, ratio);
+  };
+  if (!over) samples();
   const look: Look = { data, theme, glyph: state.glyph, ink: state.ink };
   for (const mark of visible(scene, screen, { width, height })) {
     const side = mark.side * screen.markScale;
@@ -54,6 +57,7 @@ export function paint(
     drawMark(context, look, mark, x, y, side);
   }
   context.globalAlpha = 1;
+  if (over) samples();
   if (scene.still) {
     drawRings(context, scene, screen, theme, emphasis, state.glyph);
     if (state.samples) for (const sample of emphasis.samples) drawSampleRing(context, data, scene.stage, screen, theme, sample);

@@ -167,9 +167,14 @@ function rows(context: PanelContext, k: number, start: number, samples: Uint32Ar
     ];
     const [first, ...others] = cells;
     const open = h("button", { type: "button", title: "Everything known of this sample", click: () => context.look(sample) }, first);
-    return h("tr", { class: isFound(context, sample) ? "gm-hit" : null }, h("td", {}, open), ...others.map((cell) => h("td", {}, cell)));
+    return h("tr", { class: isFound(context, sample) ? "gm-hit" : null }, h("td", { class: breaks(first) }, open), ...others.map((cell) => h("td", { class: breaks(cell) }, cell)));
   });
-  return h("table", { class: "gm-table" }, h("thead", {}, h("tr", {}, ...head.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, ...body));
+  return h("table", { class: "gm-table" }, h("thead", {}, h("tr", {}, ...head.map((name) => h("th", { scope: "col", class: breaks(name) }, name)))), h("tbody", {}, ...body));
+}
+
+/** Words too long for a column are broken, others are not. */
+function breaks(text: string): string | null {
+  return /\S{17}/.test(text) ? "gm-breaks" : null;
 }
 
 function several(context: PanelContext, prototypes: number[]): HTMLElement {

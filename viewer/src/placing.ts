@@ -25,10 +25,11 @@ const PLACED = 140;
 /** Beyond these, marks are too many to keep clear of. */
 const CROWD = 700;
 /** The share of a label that may lie on other marks: beside its mark, at the end of a line, and as a last resort of a text that
- *  stands nowhere yet. */
+ *  stands nowhere yet, more for the first few. */
 const BESIDE = 0.2;
 const AWAY = 0.1;
-const LAST_RESORT = 0.85;
+const LAST_RESORT = [0.85, 0.3];
+const FIRST = 6;
 
 export interface PlacedName {
   text: string;
@@ -66,7 +67,7 @@ export function placedNames(data: MapData, screen: Screen, marks: Mark[], window
     const inside = (box: Box) => box.x - half.width >= 0 && box.x + half.width <= window.width && box.y - half.height >= 0 && box.y + half.height <= window.height;
     const free = (box: Box) => inside(box) && !taken.some((other) => overlap(other, box) > 0);
     const cover = (box: Box) => (crowded ? 0 : covered(box, boxes, i));
-    const found = choose(own, half, free, cover, before.length === 0);
+    const found = choose(own, half, free, cover, before.length ? 0 : LAST_RESORT[Number(placed.length >= FIRST)]);
     if (!found) continue;
     taken.push(found.box);
     said.set(text, [...before, own]);
@@ -81,7 +82,7 @@ function boxOf(mark: Mark, screen: Screen): Box {
   return { x: mark.x * screen.scale + screen.x, y: mark.y * screen.scale + screen.y, width: width / 2, height: height / 2 };
 }
 
-function choose(own: Box, half: { width: number; height: number }, free: (box: Box) => boolean, cover: (box: Box) => number, first: boolean): { box: Box; away: boolean } | null {
+function choose(own: Box, half: { width: number; height: number }, free: (box: Box) => boolean, cover: (box: Box) => number, resort: number): { box: Box; away: boolean } | null {
   const at = (dx: number, dy: number): Box => ({ x: own.x + dx, y: own.y + dy, ...half });
   const [right, below] = [own.width + half.width + 1, own.height + half.height + 1];
   const beside = [at(0, below), at(0, -below), at(right, 0), at(-right, 0)].filter(free);
@@ -94,9 +95,8 @@ function choose(own: Box, half: { width: number; height: number }, free: (box: B
       if (free(box) && cover(box) <= AWAY) return { box, away: true };
     }
   }
-  if (!first) return null;
   const least = beside.map((box) => ({ box, share: cover(box) })).sort((a, b) => a.share - b.share)[0];
-  return least && least.share <= LAST_RESORT ? { box: least.box, away: false } : null;
+  return least && least.share <= resort ? { box: least.box, away: false } : null;
 }
 
 /** The area that two boxes share. */

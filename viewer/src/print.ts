@@ -9,7 +9,7 @@ export function printing(root: HTMLElement, figure: () => Figure, signal: AbortS
   const fill = () => {
     const drawn = new DOMParser().parseFromString(toSvg(figure(), null), "image/svg+xml").documentElement;
     sheet.replaceChildren(document.importNode(drawn, true));
-    root.append(sheet);
+    root.insertBefore(sheet, root.querySelector("footer"));
   };
   addEventListener("beforeprint", fill, { signal });
   addEventListener("afterprint", () => sheet.remove(), { signal });

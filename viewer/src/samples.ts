@@ -1,4 +1,4 @@
-// The layer of samples under the marks.
+// The layer of samples.
 //
 // Every sample has a place of its own among the prototypes. Where a map has none of these (it was made of other samples than
 // its plan), samples are spread around their prototype like the seeds of a sunflower, those nearest to the mean inside.
@@ -17,8 +17,6 @@ const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 /** Seeds lie between these distances from the middle of a mark, in sides of it. */
 const INNER = 0.6;
 const OUTER = 0.95;
-/** How far beside a dot it can still be hit, in pixels. */
-const REACH = 8;
 const OPAQUE = 215;
 const FAINT = 26;
 
@@ -72,8 +70,8 @@ export function forSamples(data: MapData, stage: Stage, screen: Screen, visit: (
 
 const trees = new WeakMap<Stage["layout"], Flatbush>();
 
-/** The sample at a point of the screen, or null; only those with places of their own can be pointed at. */
-export function sampleAt(data: MapData, stage: Stage, screen: Screen, x: number, y: number): number | null {
+/** The sample nearest to a point of the screen within a reach, or null; only those with places of their own can be pointed at. */
+export function sampleAt(data: MapData, stage: Stage, screen: Screen, x: number, y: number, reach: number): number | null {
   if (!stage.level.samplePlaces || data.samples > MOST_DOTS) return null;
   let tree = trees.get(stage.layout);
   if (!tree) {
@@ -83,7 +81,7 @@ export function sampleAt(data: MapData, stage: Stage, screen: Screen, x: number,
     tree.finish();
     trees.set(stage.layout, tree);
   }
-  return tree.neighbors((x - screen.x) / screen.scale, (y - screen.y) / screen.scale, 1, REACH / screen.scale)[0] ?? null;
+  return tree.neighbors((x - screen.x) / screen.scale, (y - screen.y) / screen.scale, 1, reach / screen.scale)[0] ?? null;
 }
 
 /** Where a sample stands on the screen; null where it has no place of its own. */
@@ -161,7 +159,7 @@ function discOf(radius: number): Int8Array {
   const found: number[] = [];
   const reach = Math.floor(radius);
   for (let y = -reach; y <= reach; y++) {
-    for (let x = -reach; x <= reach; x++) if (x * x + y * y <= radius * radius) found.push(x, y);
+    for (let x = -reach; x <= reach; x++) if (x * x + y * y <= radius * radius + 0.8) found.push(x, y);
   }
   return Int8Array.from(found);
 }

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gromap import _arguments as given
-from gromap import _core, _report, metrics
+from gromap import _core, _report, _widget, metrics
 from gromap._estimator import Estimator
 
 # Neighbours that `score` looks at; scikit-learn's trustworthiness has the same default.
@@ -333,6 +333,26 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         about = {"title": title, "labels": labels, "images": images, "columns": columns, "ids": ids, "X": X}
         _report.write_page(path, [self], [], **about, names=names, numbers=numbers)
 
+    def widget(self, *, height=640, **about):
+        """The map in a notebook, with what is selected on it back in Python.
+
+        Needs ``pip install 'gromap[notebook]'``.
+
+        Parameters
+        ----------
+        height : int, default=640
+            Height in pixels.
+        **about
+            What :meth:`report` takes: ``title``, ``labels``, ``images``, ``columns``, ``ids``, ``X``, ``names``, ``numbers``.
+
+        Returns
+        -------
+        anywidget.AnyWidget
+            Its ``selection`` has the selected prototypes and can be set; ``selected_samples`` has their samples.
+        """
+        check_is_fitted(self)
+        return _widget.widget([self], [], height, **about)
+
     def _parameters(self):
         if self.n_prototypes is not None:
             check_scalar(self.n_prototypes, "n_prototypes", Integral, min_val=1)
@@ -413,6 +433,10 @@ class Path(NamedTuple):
         """
         about = {"title": title, "labels": labels, "images": images, "columns": columns, "ids": ids, "X": X}
         _report.write_page(path, self.levels, self.lineage, **about, names=names, numbers=numbers)
+
+    def widget(self, *, height=640, **about):
+        """All maps in a notebook, with the slider; as :meth:`GromovDR.widget`, whose ``level`` says which one is shown."""
+        return _widget.widget(self.levels, self.lineage, height, **about)
 
 
 def _matrix(triples, shape):

@@ -1,6 +1,7 @@
 // The page: puts the parts together, and keeps them telling the same story.
 
-import { colorChoices, firstChoice } from "./coloring";
+import { startState, type Options, type Viewer } from "./api";
+import { colorChoices } from "./coloring";
 import { DARK, LIGHT, type Theme } from "./colors";
 import { controls, glyphChoices } from "./controls";
 import { labelsOf, type MapData } from "./data";
@@ -10,7 +11,6 @@ import type { Figure } from "./figure";
 import { footer, helpDialog, sentence } from "./help";
 import { HoverCard } from "./hover";
 import { keyActions } from "./keys";
-import { hasLabels } from "./labels";
 import { legend } from "./legend";
 import { MapView, type Target } from "./map";
 import { printing } from "./print";
@@ -18,21 +18,8 @@ import { Scenes } from "./scene";
 import { Search, type Found } from "./search";
 import { sideOf } from "./side";
 import { Slider } from "./slider";
-import { areDrawings } from "./sprites";
 import type { TraitKind } from "./traits";
 import { fromHash, Store, toHash, type State, type Tab } from "./state";
-
-/** A map in a page. */
-export interface Viewer {
-  /** Shows something else: any part of the state. */
-  update(patch: Partial<State>): void;
-  /** What is shown now. */
-  readonly state: State;
-  /** Where a prototype of the level shown is drawn, in pixels from the corner of the map. */
-  placeOf(k: number): [number, number];
-  /** Leaves the element as it was. */
-  destroy(): void;
-}
 
 const TABS: [Tab, string][] = [
   ["overview", "Overview"],
@@ -41,31 +28,9 @@ const TABS: [Tab, string][] = [
   ["list", "List"],
 ];
 
-/** What a map shows at first. */
-export function startState(data: MapData): State {
-  return {
-    level: data.levels.length - 1,
-    glyph: glyphChoices(data)[0],
-    color: firstChoice(data),
-    spread: true,
-    samples: false,
-    names: hasLabels(data),
-    ink: data.pictures !== null && areDrawings(data.pictures),
-    size: 1,
-    axes: [0, 1],
-    theme: "auto",
-    query: "",
-    selected: [],
-    sample: null,
-    kept: [],
-    tab: "overview",
-    view: null,
-  };
-}
-
-/** Puts a map into an element. With `address`, the state is kept in the address of the page. */
-export function mount(root: HTMLElement, data: MapData, options: { address?: boolean; state?: Partial<State> } = {}): Viewer {
-  return new Page(root, data, options.address ?? false, options.state ?? {});
+/** Puts a map into an element, as high as its `--gromap-height`, or as the window. */
+export function mount(root: HTMLElement, data: MapData, options: Options = {}): Viewer {
+  return new Page(root, data, options);
 }
 
 class Page implements Viewer {
@@ -97,9 +62,9 @@ class Page implements Viewer {
   constructor(
     private root: HTMLElement,
     private data: MapData,
-    private address: boolean,
-    given: Partial<State>,
+    private options: Options,
   ) {
+    const { address } = options;
     this.start = startState(data);
     this.help = helpDialog(data);
     this.card = new HoverCard(data, () => this.scenes.nearest(this.store.state, this.theme()), () => this.theme());
@@ -111,7 +76,7 @@ class Page implements Viewer {
       colors: colorChoices(data).map(({ value }) => value),
     };
     const asked = address ? fromHash(location.hash, this.start, limits) : this.start;
-    this.store = new Store({ ...asked, ...given });
+    this.store = new Store({ ...asked, ...options.state });
     // A view that was asked for is one of the map as it lies on a wide window.
     const upright = this.store.state.view === null && root.clientWidth > 0 && root.clientWidth < 0.7 * innerHeight;
     this.scenes = new Scenes(data, upright);
@@ -285,8 +250,9 @@ class Page implements Viewer {
     }, { signal });
     this.preference.addEventListener("change", () => this.changed(this.store.state, null), { signal });
     this.root.addEventListener("keydown", (event) => this.key(event), { signal });
+    // In a page of others, keys are theirs until the map has the focus.
     document.addEventListener("keydown", (event) => {
-      if (event.target === document.body) this.key(event);
+      if (this.options.address && event.target === document.body) this.key(event);
     }, { signal });
   }
 
@@ -351,7 +317,8 @@ class Page implements Viewer {
     const sided = { overview: newLevel, prototype: differs("selected", "sample", "color", "query") || newLevel, groups: differs("selected", "kept") || newLevel, list: differs("selected", "query") || newLevel };
     if (differs("tab", "theme") || sided[state.tab]) this.fillSide(state, theme);
     this.map.invalidate();
-    if (this.address && before) this.remember();
+    if (before) this.options.changed?.(state);
+    if (this.options.address && before) this.remember();
   }
 
   private fillLegend(): void {

@@ -30,6 +30,7 @@ mod classes;
 mod error;
 mod layout;
 mod level;
+mod names;
 mod page;
 mod palette;
 mod payload;

@@ -157,7 +157,7 @@ impl<'a> Report<'a> {
     /// The map as a static picture in vectors; of a path, its last level.
     pub fn svg(&self) -> Result<String, Error> {
         self.check()?;
-        Ok(svg::draw(self, &Level::new(self, self.last()?)))
+        Ok(svg::draw(self, (self.models.len() - 1, &Level::new(self, self.last()?))))
     }
 
     /// Which features the page shows.

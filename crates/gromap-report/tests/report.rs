@@ -337,6 +337,21 @@ fn svg_draws_every_prototype() {
 }
 
 #[test]
+fn an_svg_names_its_prototypes_and_shows_their_features() {
+    let model = model();
+    let groups: Vec<String> = (0..6).map(|k| format!("<group {k}>")).collect();
+    let svg = Report::new(&model).prototype_names(vec![groups]).svg().unwrap();
+    assert!((0..6).all(|k| svg.contains(&format!(">&lt;group {k}&gt;</text>"))), "{svg}");
+    // A class is named once in each region, and once in the legend.
+    let classes = Classes { names: names(), of_samples: classes() };
+    let svg = Report::new(&model).classes(classes).svg().unwrap();
+    assert!(names().iter().all(|name| svg.matches(&format!(">{name}</text>")).count() >= 2));
+    let features = ["a", "b", "c", "d"].map(String::from).to_vec();
+    let svg = Report::new(&model).feature_names(features).svg().unwrap();
+    assert_eq!((svg.matches("<path d=").count(), svg.matches("<circle").count()), (6, 0));
+}
+
+#[test]
 fn areas_in_an_svg_are_in_proportion_to_weights() {
     let model = GromovDr::builder().prototypes(4).perplexity(5.0).fit(samples()).unwrap();
     let svg = Report::new(&model).svg().unwrap();

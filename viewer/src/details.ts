@@ -97,7 +97,7 @@ export function outstanding(data: MapData, stage: Stage, k: number): HTMLElement
     const length = Math.min(50, (50 * Math.abs(score)) / 3).toFixed(1);
     const bar = h("i", { class: "gm-diverging", "aria-hidden": "true" }, h("i", { style: `width:${length}%;${score > 0 ? "left" : "right"}:50%` }));
     const told = `${shown(profiles.value[i])} (${score > 0 ? "+" : "−"}${shown(Math.abs(score), 2)} sd)`;
-    rows.push(h("div", {}, h("dt", { title: short(name, 400) }, name), h("dd", { title: GLOSSARY.sd }, bar, told)));
+    rows.push(h("div", {}, h("dt", { title: short(name, 400) }, name), h("dd", { title: GLOSSARY.sd }, bar, h("span", {}, told))));
   }
   return rows.length ? h("dl", { class: "gm-facts gm-outstanding" }, ...rows) : null;
 }

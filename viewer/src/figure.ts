@@ -81,13 +81,16 @@ export function toSvg(figure: Figure, ground: string | null): string {
   ];
   if (ground) out.push(`<rect width="100%" height="100%" fill="${ground}"/>`);
   out.push(`<svg width="${width}" height="${height}">`);
-  if (state.samples) out.push(samplesToSvg(figure, theme));
+  // In the order of the page: upon marks where samples have places of their own, under them otherwise.
+  const over = scene.stage.level.samplePlaces !== null;
+  if (state.samples && !over) out.push(samplesToSvg(figure, theme));
   for (const mark of visible(scene, screen, { width, height })) {
     const side = mark.side * screen.markScale;
     const [x, y] = [mark.x * screen.scale + screen.x, mark.y * screen.scale + screen.y];
     const alpha = mark.alpha * opacity(mark, scene, emphasis);
     out.push(`<g${alpha < 1 ? ` opacity="${n(alpha)}"` : ""}>${markToSvg(look, mark, x, y, side)}</g>`);
   }
+  if (state.samples && over) out.push(samplesToSvg(figure, theme));
   for (const name of namesIn(data, state, scene, screen, emphasis, { width, height })) {
     if (name.line) out.push(`<path d="M${name.line.slice(0, 2).map(n).join(" ")}L${name.line.slice(2).map(n).join(" ")}" stroke="${theme.muted}" fill="none"/>`);
     out.push(

@@ -192,12 +192,13 @@ export class MapView {
     this.remember();
   }
 
-  /** Brings a prototype into sight if it is not. */
-  reveal(k: number): void {
+  /** Brings a prototype into sight if it is not; so many pixels at the bottom are covered. */
+  reveal(k: number, covered = 0): void {
     const { layout } = this.scenes.nearest(this.store.state, this.theme());
     const screen = this.screen();
     const [x, y] = [layout.x[k] * screen.scale + screen.x, layout.y[k] * screen.scale + screen.y];
-    if (x < 20 || y < 20 || x > this.width - 20 || y > this.height - 20) this.panBy(this.width / 2 - x, this.height / 2 - y);
+    const height = Math.max(40, this.height - covered);
+    if (x < 20 || y < 20 || x > this.width - 20 || y > height - 20) this.panBy(this.width / 2 - x, height / 2 - y);
   }
 
   screen(): Screen {

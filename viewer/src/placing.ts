@@ -22,8 +22,9 @@ const REGION = 190;
 /** Marks that are asked, labels that are placed. */
 const ASKED = 500;
 const PLACED = 140;
-/** Beyond these, marks are too many to keep clear of. */
+/** Beyond these, marks are too many to keep clear of, and only those of some size are named. */
 const CROWD = 700;
+const LEAST_SIZE = 16;
 /** The share of a label that may lie on other marks: beside its mark, at the end of a line, and as a last resort of a text that
  *  stands nowhere yet, more for the first few. */
 const BESIDE = 0.2;
@@ -59,7 +60,7 @@ export function placedNames(data: MapData, screen: Screen, marks: Mark[], window
   const placed: PlacedName[] = [];
   for (let i = 0; i < Math.min(marks.length, ASKED) && placed.length < PLACED; i++) {
     const label = labelOf(data, marks[i].stage.level, marks[i].k);
-    if (!label) continue;
+    if (!label || (crowded && 2 * boxes[i].height < LEAST_SIZE)) continue;
     const [text, own] = [short(label, 32), boxes[i]];
     const before = said.get(text) ?? [];
     if (before.some((other) => Math.hypot(other.x - own.x, other.y - own.y) < REGION)) continue;

@@ -199,7 +199,13 @@ class Page implements Viewer {
     const { level } = this.scenes.nearest(this.store.state, this.theme());
     if (target && "sample" in target) this.store.set({ sample: target.sample, selected: [labelsOf(this.data, level)[target.sample]], tab: "prototype" });
     else this.pick(target?.prototype ?? null, add);
-    if (target) this.setSheet(true);
+    if (!target) return;
+    this.setSheet(true);
+    const [side, map] = [this.root.querySelector<HTMLElement>(".gm-side")!, this.map.element.getBoundingClientRect()];
+    // What was tapped stays in sight above the sheet.
+    const top = this.root.getBoundingClientRect().bottom - side.offsetHeight;
+    const [k] = this.store.state.selected;
+    if (getComputedStyle(side).position === "absolute" && k !== undefined) this.map.reveal(k, Math.max(0, map.bottom - top));
   }
 
   private pick(k: number | null, add: boolean): void {

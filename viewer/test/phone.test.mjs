@@ -36,6 +36,20 @@ test("a tap on a prototype brings its details into view, and they can be put awa
   assert.equal(await text(".gm-side h2"), "Prototype 3");
   assert.ok(await inSight(".gm-side h2"));
   await page.screenshot({ path: `${SHOTS}phone-sheet.png` });
+  // What was tapped stays in sight above the sheet, wherever it was.
+  for (const k of [0, 5, 11, 20, 31]) {
+    await page.evaluate((k) => gromap.viewer.update({ view: null, selected: [], tab: "overview" }), k);
+    await page.keyboard.press("Escape");
+    await page.waitForTimeout(260);
+    const before = await placeOf(page, k);
+    await page.touchscreen.tap(before.x, before.y);
+    await page.waitForFunction(() => getComputedStyle(document.querySelector(".gm-side")).transform === "none");
+    await settled(page);
+    const [selected] = (await state(page)).selected;
+    const after = await placeOf(page, selected);
+    const sheet = await page.locator(".gm-side").boundingBox();
+    assert.ok(after.y < sheet.y && after.y > 0, `${after.y} above ${sheet.y}`);
+  }
   await page.locator(".gm-sheet").tap();
   await page.waitForTimeout(300);
   assert.equal(await inSight(".gm-side h2"), false);

@@ -29,7 +29,18 @@ def write_page(path, levels, lineage, **about):
     write_atomically(path, page(levels, lineage, **about).encode())
 
 
-def describe(estimator, title=None, labels=None, images=None, columns=None, ids=None, X=None, names=None, numbers=None, single=True):
+def describe(
+    estimator,
+    title=None,
+    labels=None,
+    images=None,
+    columns=None,
+    ids=None,
+    X=None,
+    names=None,
+    numbers=None,
+    single=True,
+):
     """What is known of the samples and the prototypes, as the bindings read it; of one map, or of levels in turn."""
     columns = {} if columns is None else {str(name): columns[name] for name in columns}
     names = getattr(estimator, "feature_names_in_", None)

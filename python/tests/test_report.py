@@ -122,8 +122,9 @@ def test_prototypes_have_names_and_numbers_of_every_level(fitted, tmp_path):
     assert level["names"] == names and level["numbers"][0]["name"] == "stability"
     assert (arrays(level["numbers"][0]["values"]) == fitted.weights_).all()
     # And every sample has its own place, to a step of 65,536.
-    places = np.array(level["samplePlaces"]["low"]) + arrays(level["samplePlaces"]["at"]).reshape(-1, 2) * level["samplePlaces"]["step"]
-    assert np.allclose(places, fitted.sample_places_, atol=0.51 * max(level["samplePlaces"]["step"]))
+    own = level["samplePlaces"]
+    places = np.array(own["low"]) + arrays(own["at"]).reshape(-1, 2) * own["step"]
+    assert np.allclose(places, fitted.sample_places_, atol=0.51 * max(own["step"]))
     path = fitted.path(X, [2, 4])
     named = [[f"{n}.{k}" for k in range(len(level.weights_))] for n, level in enumerate(path.levels)]
     path.report(tmp_path / "path.html", names=named)

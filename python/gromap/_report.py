@@ -43,7 +43,7 @@ def describe(
 ):
     """What is known of the samples and the prototypes, as the bindings read it; of one map, or of levels in turn."""
     columns = {} if columns is None else {str(name): columns[name] for name in columns}
-    names = getattr(estimator, "feature_names_in_", None)
+    features = getattr(estimator, "feature_names_in_", None)
     return SimpleNamespace(
         title=title,
         labels=None if labels is None else np.asarray(labels).astype(str).tolist(),
@@ -51,7 +51,7 @@ def describe(
         ids=None if ids is None else [str(name) for name in ids],
         images=None if images is None else _images(images),
         samples=None if X is None else estimator._samples(X),
-        feature_names=None if names is None else names.tolist(),
+        feature_names=None if features is None else features.tolist(),
         parameters=[(name, str(value)) for name, value in _changed(estimator).items()],
         names=None if names is None else [[str(name) for name in level] for level in _each(names, single)],
         numbers=[

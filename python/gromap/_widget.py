@@ -25,7 +25,7 @@ export default {
 """
 
 
-def widget(levels, lineage, height=640, **about):
+def widget(levels, lineage, pixels=640, **about):
     """The map of one fitted estimator, or of the levels of a path, as a widget."""
     try:
         import anywidget
@@ -43,7 +43,7 @@ def widget(levels, lineage, height=640, **about):
         _payload = traitlets.Unicode(payload).tag(sync=True)
         _state = traitlets.Dict({"selected": [], "sample": None, "level": len(levels) - 1}).tag(sync=True)
         _wanted = traitlets.List(traitlets.Int()).tag(sync=True)
-        height = traitlets.Int(height).tag(sync=True)
+        height = traitlets.Int(pixels).tag(sync=True)
 
         @property
         def level(self):

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gromap import _arguments as given
-from gromap import _core, _report, metrics
+from gromap import _core, _report, _widget, metrics
 from gromap._estimator import Estimator
 
 # Neighbours that `score` looks at; scikit-learn's trustworthiness has the same default.
@@ -304,7 +304,9 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         shapes = [tuple(len(level.weights_) for level in pair) for pair in zip(levels[:-1], levels[1:], strict=True)]
         return Path(levels, [_matrix(triples, shape) for triples, shape in zip(links, shapes, strict=True)])
 
-    def report(self, path, *, title=None, labels=None, images=None, columns=None, ids=None, X=None):
+    def report(
+        self, path, *, title=None, labels=None, images=None, columns=None, ids=None, X=None, names=None, numbers=None
+    ):
         """Write the map as one HTML file that needs no network.
 
         Parameters
@@ -322,9 +324,34 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             Names of the samples.
         X : array-like of shape (n_samples, n_features), optional
             The samples fitted to; with them the members of a prototype are ordered by how near its mean they are.
+        names : sequence of str of length n_prototypes, optional
+            Names of the prototypes; without, they go by their largest class, by what they stand out by, or by a text.
+        numbers : mapping of str to array-like of shape (n_prototypes,), optional
+            Numbers of the prototypes to colour by.
         """
         check_is_fitted(self)
-        _report.write_page(path, [self], [], title=title, labels=labels, images=images, columns=columns, ids=ids, X=X)
+        about = {"title": title, "labels": labels, "images": images, "columns": columns, "ids": ids, "X": X}
+        _report.write_page(path, [self], [], **about, names=names, numbers=numbers)
+
+    def widget(self, *, height=640, **about):
+        """The map in a notebook, with what is selected on it back in Python.
+
+        Needs ``pip install 'gromap[notebook]'``.
+
+        Parameters
+        ----------
+        height : int, default=640
+            Height in pixels.
+        **about
+            What :meth:`report` takes: ``title``, ``labels``, ``images``, ``columns``, ``ids``, ``X``, ``names``, ``numbers``.
+
+        Returns
+        -------
+        anywidget.AnyWidget
+            Its ``selection`` has the selected prototypes and can be set; ``selected_samples`` has their samples.
+        """
+        check_is_fitted(self)
+        return _widget.widget([self], [], height, **about)
 
     def _parameters(self):
         if self.n_prototypes is not None:
@@ -390,16 +417,26 @@ class Path(NamedTuple):
     lineage: list[sp.csr_array]
     """For each level but the first, the mass that its prototypes (columns) have from those before (rows)."""
 
-    def report(self, path, *, title=None, labels=None, images=None, columns=None, ids=None, X=None):
+    def report(
+        self, path, *, title=None, labels=None, images=None, columns=None, ids=None, X=None, names=None, numbers=None
+    ):
         """Write all maps as one HTML file, with a slider from few prototypes to many.
 
         Parameters
         ----------
         path, title, labels, images, columns, ids, X
             As in :meth:`GromovDR.report`.
+        names : sequence of sequence of str, optional
+            A name of each prototype, one sequence for each level.
+        numbers : mapping of str to sequence of sequence of float, optional
+            Numbers of each prototype to colour by, one sequence for each level.
         """
         about = {"title": title, "labels": labels, "images": images, "columns": columns, "ids": ids, "X": X}
-        _report.write_page(path, self.levels, self.lineage, **about)
+        _report.write_page(path, self.levels, self.lineage, **about, names=names, numbers=numbers)
+
+    def widget(self, *, height=640, **about):
+        """All maps in a notebook, with the slider; as :meth:`GromovDR.widget`, whose ``level`` says which one is shown."""
+        return _widget.widget(self.levels, self.lineage, height, **about)
 
 
 def _matrix(triples, shape):

@@ -14,7 +14,7 @@ from gromap._files import write_atomically
 
 def page(levels, lineage, **about):
     """One self-contained HTML page of one fitted estimator, or of the levels of a path."""
-    return _core.html(_levels(levels, lineage), describe(levels[-1], **about))
+    return _core.html(_levels(levels, lineage), describe(levels[-1], **about, single=len(levels) == 1))
 
 
 def picture(estimator):
@@ -29,10 +29,21 @@ def write_page(path, levels, lineage, **about):
     write_atomically(path, page(levels, lineage, **about).encode())
 
 
-def describe(estimator, title=None, labels=None, images=None, columns=None, ids=None, X=None):
-    """What is known of the samples, as the bindings read it."""
+def describe(
+    estimator,
+    title=None,
+    labels=None,
+    images=None,
+    columns=None,
+    ids=None,
+    X=None,
+    names=None,
+    numbers=None,
+    single=True,
+):
+    """What is known of the samples and the prototypes, as the bindings read it; of one map, or of levels in turn."""
     columns = {} if columns is None else {str(name): columns[name] for name in columns}
-    names = getattr(estimator, "feature_names_in_", None)
+    features = getattr(estimator, "feature_names_in_", None)
     return SimpleNamespace(
         title=title,
         labels=None if labels is None else np.asarray(labels).astype(str).tolist(),
@@ -40,9 +51,19 @@ def describe(estimator, title=None, labels=None, images=None, columns=None, ids=
         ids=None if ids is None else [str(name) for name in ids],
         images=None if images is None else _images(images),
         samples=None if X is None else estimator._samples(X),
-        feature_names=None if names is None else names.tolist(),
+        feature_names=None if features is None else features.tolist(),
         parameters=[(name, str(value)) for name, value in _changed(estimator).items()],
+        names=None if names is None else [[str(name) for name in level] for level in _each(names, single)],
+        numbers=[
+            (str(name), [np.asarray(level, dtype=np.float64).tolist() for level in _each(values, single)])
+            for name, values in (numbers or {}).items()
+        ],
     )
+
+
+def _each(values, single):
+    """One sequence for each level."""
+    return [values] if single else values
 
 
 def _levels(levels, lineage):

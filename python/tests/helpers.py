@@ -35,7 +35,7 @@ def data_of(path):
     begin = 4 + int.from_bytes(data[:4], "little")
 
     def array(where):
-        kind = {"u8": np.uint8, "u32": np.uint32, "f32": np.float32, "f64": np.float64}[where["type"]]
+        kind = {"u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "f32": np.float32, "f64": np.float64}[where["type"]]
         return np.frombuffer(data, kind, where["length"], begin + where["at"])
 
     return json.loads(data[4:begin]), array

@@ -104,9 +104,43 @@ def test_a_path_is_one_page(tmp_path):
         ({"images": X}, "images must have shape"),
         ({"images": np.zeros((200, 8, 8, 2))}, "channels"),
         ({"X": X[:7]}, "rows of the samples: expected 200, found 7"),
+        ({"names": ["a"]}, "names of prototypes on level 0: expected 6, found 1"),
+        ({"numbers": {"age": [1.0]}}, 'values of "age" on level 0: expected 6, found 1'),
     ],
 )
 def test_what_does_not_fit_is_named_and_nothing_is_written(fitted, tmp_path, about, message):
     with pytest.raises(ValueError, match=message):
         fitted.report(tmp_path / "a.html", **about)
     assert not list(tmp_path.iterdir())
+
+
+def test_prototypes_have_names_and_numbers_of_every_level(fitted, tmp_path):
+    names = [f"group {k}" for k in range(len(fitted.weights_))]
+    fitted.report(tmp_path / "a.html", names=names, numbers={"stability": fitted.weights_})
+    header, arrays = data_of(tmp_path / "a.html")
+    (level,) = header["levels"]
+    assert level["names"] == names and level["numbers"][0]["name"] == "stability"
+    assert (arrays(level["numbers"][0]["values"]) == fitted.weights_).all()
+    # And every sample has its own place, to a step of 65,536.
+    own = level["samplePlaces"]
+    places = np.array(own["low"]) + arrays(own["at"]).reshape(-1, 2) * own["step"]
+    assert np.allclose(places, fitted.sample_places_, atol=0.51 * max(own["step"]))
+    path = fitted.path(X, [2, 4])
+    named = [[f"{n}.{k}" for k in range(len(level.weights_))] for n, level in enumerate(path.levels)]
+    path.report(tmp_path / "path.html", names=named)
+    assert [level["names"] for level in data_of(tmp_path / "path.html")[0]["levels"]] == named
+
+
+def test_a_widget_tells_what_is_selected(fitted):
+    pytest.importorskip("anywidget")
+    widget = fitted.widget(labels=Y, names=["a"] * len(fitted.weights_), height=500)
+    assert widget.height == 500 and "gromap" in widget._esm and "export default" in widget._esm and ".gm" in widget._css
+    assert widget.selection.tolist() == [] and widget.selected_samples.tolist() == []
+    # As the page tells it.
+    widget.set_state({"_state": {"selected": [3, 1], "sample": None, "level": 0}})
+    assert widget.selection.tolist() == [1, 3]
+    assert (fitted.labels_[widget.selected_samples] % 2 == 1).all() and len(widget.selected_samples) > 0
+    widget.selection = [2]
+    assert widget._wanted == [2] and widget.selection.tolist() == [2]
+    with pytest.raises(ValueError, match="prototype 99 does not exist"):
+        widget.selection = [99]

@@ -1,6 +1,6 @@
 // Colours: of the page by theme, of classes by the palette of the file, of numbers by one ramp from dark to light.
 
-import { columnMeans, majority, purity, type Level, type MapData } from "./data";
+import type { MapData } from "./data";
 
 export interface Theme {
   dark: boolean;
@@ -11,8 +11,8 @@ export interface Theme {
   line: string;
 }
 
-export const LIGHT: Theme = { dark: false, paper: "#faf9f6", surface: "#ffffff", ink: "#22252b", muted: "#676c78", line: "#e4e1d9" };
-export const DARK: Theme = { dark: true, paper: "#14161a", surface: "#1d2026", ink: "#e9eaed", muted: "#9aa1ad", line: "#31353e" };
+export const LIGHT: Theme = { dark: false, paper: "#faf9f6", surface: "#ffffff", ink: "#22252b", muted: "#5f6470", line: "#e4e1d9" };
+export const DARK: Theme = { dark: true, paper: "#14161a", surface: "#1d2026", ink: "#e9eaed", muted: "#a3aab6", line: "#31353e" };
 
 /** The colour of a class. From the eleventh on the hues come again, halfway to the paper. */
 export function classColor(data: MapData, index: number, theme: Theme): string {
@@ -43,7 +43,7 @@ export function rgb(color: string): [number, number, number] {
 /** A ramp that grows lighter from blue to yellow by even steps of perceived lightness: safe for colour-blind eyes, and in grey. */
 export function ramp(share: number): string {
   const t = Math.min(1, Math.max(0, share));
-  const lightness = 0.34 + 0.55 * t;
+  const lightness = 0.32 + 0.5 * t;
   const chroma = 0.105 + 0.05 * Math.sin(Math.PI * t);
   const hue = ((275 - 180 * t) * Math.PI) / 180;
   const [a, b] = [chroma * Math.cos(hue), chroma * Math.sin(hue)];
@@ -60,48 +60,4 @@ export function ramp(share: number): string {
     return inside <= 0.0031308 ? 12.92 * inside : 1.055 * inside ** (1 / 2.4) - 0.055;
   });
   return `#${encoded.map((value) => Math.round(255 * value).toString(16).padStart(2, "0")).join("")}`;
-}
-
-/** What colours can stand for on this map, by name. */
-export function colorChoices(data: MapData): { value: string; name: string }[] {
-  const soft = data.levels.some((level) => level.hardness.some((share) => share < 1));
-  return [
-    ...(data.classes ? [{ value: "class", name: "class" }, { value: "purity", name: "purity" }] : []),
-    ...(soft ? [{ value: "hardness", name: "hardness" }] : []),
-    ...data.columns.filter((column) => column.numbers).map(({ name }) => ({ value: `column:${name}`, name })),
-    { value: "plain", name: "one" },
-  ];
-}
-
-/** The colours of the prototypes of a level, and how to read them. */
-export interface Coloring {
-  of: string[];
-  /** A value of each prototype when colours stand for numbers. */
-  values: Float64Array | null;
-  low: number;
-  high: number;
-}
-
-export function coloring(data: MapData, level: Level, choice: string, theme: Theme): Coloring {
-  const n = level.prototypes;
-  const each = (color: (k: number) => string) => Array.from({ length: n }, (_, k) => color(k));
-  if (choice === "class" && level.classes) {
-    return { of: each((k) => classColor(data, majority(level, k) ?? 0, theme)), values: null, low: 0, high: 0 };
-  }
-  const values = valuesOf(data, level, choice);
-  if (!values) return { of: each(() => data.plain), values: null, low: 0, high: 0 };
-  const known = values.filter(Number.isFinite);
-  // Shares are compared on the whole scale from 0 to 1, columns on their own.
-  const shares = choice === "purity" || choice === "hardness";
-  const low = shares ? 0 : known.reduce((a, b) => Math.min(a, b), Infinity);
-  const high = shares ? 1 : known.reduce((a, b) => Math.max(a, b), -Infinity);
-  const at = (value: number) => (high > low ? (value - low) / (high - low) : 0.5);
-  return { of: each((k) => (Number.isFinite(values[k]) ? ramp(at(values[k])) : "#8a8f99")), values, low, high };
-}
-
-function valuesOf(data: MapData, level: Level, choice: string): Float64Array | null {
-  if (choice === "purity" && level.classes) return Float64Array.from({ length: level.prototypes }, (_, k) => purity(level, k));
-  if (choice === "hardness") return Float64Array.from(level.hardness);
-  const column = data.columns.find(({ name }) => choice === `column:${name}`);
-  return column?.numbers ? columnMeans(data, level, column.numbers) : null;
 }

@@ -1,8 +1,9 @@
 // The line above the map: what marks are, what colours stand for, what else is drawn.
 
-import { colorChoices } from "./colors";
+import { colorChoices, type Choice } from "./coloring";
 import type { MapData } from "./data";
 import { h, short } from "./dom";
+import { hasLabels } from "./labels";
 import type { Glyph, State, Store } from "./state";
 
 const GLYPHS: Record<Glyph, { name: string; title: string }> = {
@@ -24,6 +25,15 @@ export function glyphChoices(data: MapData): Glyph[] {
   ];
 }
 
+/** The choices under the names of their kinds. */
+function colorOptions(choices: Choice[]): HTMLElement[] {
+  const groups = [...new Set(choices.map(({ group }) => group))];
+  return groups.flatMap((group): HTMLElement[] => {
+    const options = choices.filter((choice) => choice.group === group).map(({ value, name }) => h("option", { value }, `Colour: ${short(name, 40)}`));
+    return group ? [h("optgroup", { label: group }, ...options)] : options;
+  });
+}
+
 export function controls(data: MapData, store: Store): { element: HTMLElement; update(state: State): void } {
   const glyphs = glyphChoices(data);
   const segments = glyphs.map((glyph) =>
@@ -32,14 +42,14 @@ export function controls(data: MapData, store: Store): { element: HTMLElement; u
   const color = h(
     "select",
     { "aria-label": "Colour", change: (event: Event) => store.set({ color: (event.target as HTMLSelectElement).value }) },
-    ...colorChoices(data).map(({ value, name }) => h("option", { value }, `Colour: ${short(name, 40)}`)),
+    ...colorOptions(colorChoices(data)),
   );
   const toggle = (key: "spread" | "samples" | "names" | "ink", name: string, title: string) =>
     h("button", { type: "button", class: "gm-toggle", "data-toggle": key, title, click: () => store.set({ [key]: !store.state[key] }) }, name);
   const toggles = [
     toggle("spread", "Spread", "Move marks apart where they cover each other; a line leads a selected one home"),
-    toggle("samples", "Samples", "Every sample as a dot around its prototype, the most typical inside"),
-    ...(data.classes ? [toggle("names", "Names", "Names of classes on the map")] : []),
+    toggle("samples", "Samples", "Every sample as a dot (s)"),
+    ...(hasLabels(data) ? [toggle("names", "Names", "Names on the map, where they fit; more of them closer by")] : []),
     ...(data.pictures?.channels === 1 ? [toggle("ink", "Ink", "Pictures as ink in the colour of the mark")] : []),
   ];
   const size = h("input", {

@@ -22,6 +22,16 @@ export function csv(data: MapData, level: Level, prototypes: Iterable<number>): 
   return lines.join("\r\n") + "\r\n";
 }
 
+/** Any table as CSV. */
+export function csvTable(rows: (string | number)[][]): string {
+  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+/** The same with tabs, as spreadsheets take it from the clipboard. */
+export function tabbed(rows: (string | number)[][]): string {
+  return rows.map((row) => row.map((value) => String(value).replace(/[\t\r\n]+/g, " ")).join("\t")).join("\n");
+}
+
 /** A value as text; an apostrophe keeps spreadsheets from taking what is no number for a formula. */
 function cell(value: number | string): string {
   const isFormula = typeof value === "string" && /^[=+\-@\t\r]/.test(value) && !Number.isFinite(Number(value));

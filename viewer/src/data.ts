@@ -15,6 +15,8 @@ export interface MapData {
   plain: string;
   pictures: Pictures | null;
   silhouetteOf: "classes" | "members";
+  /** Which features every level has means of, the most telling first, and how much of each lies between prototypes. */
+  telling: { columns: Uint32Array; explained: Float32Array | null } | null;
   levels: Level[];
   /** From each level to the next. */
   lineage: Links[];
@@ -47,7 +49,13 @@ export interface Level {
   offsets: Uint32Array;
   members: Uint32Array;
   shares: Float32Array | null;
-  embedding: Float32Array | null;
+  /** A place for every sample, in steps from a lowest value on each axis; null where they have none of their own. */
+  samplePlaces: { low: number[]; step: number[]; at: Uint16Array } | null;
+  /** Means of the telling features, prototype by prototype. */
+  features: Float32Array | null;
+  /** Given names of the prototypes, and numbers of each. */
+  names: string[] | null;
+  numbers: { name: string; values: Float64Array }[];
   ordered: boolean;
   hardness: Float32Array;
   classes: { offsets: Uint32Array; of: Uint32Array; share: Float32Array } | null;
@@ -76,7 +84,7 @@ export interface Links {
   mass: Float32Array;
 }
 
-const TYPES = { u8: Uint8Array, u32: Uint32Array, f32: Float32Array, f64: Float64Array } as const;
+const TYPES = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f32: Float32Array, f64: Float64Array } as const;
 
 interface ArrayReference {
   type: keyof typeof TYPES;
@@ -161,6 +169,32 @@ export function columnMeans(data: MapData, level: Level, values: Float64Array): 
     means[k] = whole > 0 ? sum / whole : NaN;
   }
   return means;
+}
+
+/** The prototype that each sample belongs to, the one with the larger share. */
+export function labelsOf(data: MapData, level: Level): Uint32Array {
+  const labels = new Uint32Array(data.samples);
+  const most = level.shares ? new Float32Array(data.samples) : null;
+  for (let k = 0; k < level.prototypes; k++) {
+    for (let i = level.offsets[k]; i < level.offsets[k + 1]; i++) {
+      const sample = level.members[i];
+      if (most && level.shares![i] <= most[sample]) continue;
+      if (most) most[sample] = level.shares![i];
+      labels[sample] = k;
+    }
+  }
+  return labels;
+}
+
+/** A coordinate of a sample's own place; axes that the map does not have are zero. */
+export function samplePlace(level: Level, sample: number, axis: number): number {
+  const { low, step, at } = level.samplePlaces!;
+  return axis < level.dims ? low[axis] + step[axis] * at[sample * level.dims + axis] : 0;
+}
+
+/** The name of a telling feature. */
+export function featureName(data: MapData, column: number): string {
+  return data.features ? data.features[column] : `feature ${column}`;
 }
 
 /** Where the picture of a sample begins among all pixels, or -1 when it has none in this file. */

@@ -1,8 +1,10 @@
 // What there is to say of one prototype: for the card that follows the pointer, and for the panel.
 
 import { classColor, type Theme } from "./colors";
-import { classesOf, membersOf, purity, type MapData } from "./data";
+import { classesOf, idOf, membersOf, purity, type MapData } from "./data";
 import { count, h, percent, short, shown } from "./dom";
+import { factList, GLOSSARY } from "./glossary";
+import { labelOf, proseOf } from "./labels";
 import { coordinate } from "./layout";
 import type { Stage } from "./scene";
 import { canvas, Sprites, thumbnail } from "./sprites";
@@ -39,7 +41,7 @@ export function portraits(data: MapData, stage: Stage, k: number): HTMLElement |
   new Sprites(data, one, "mean", null).draw(context, 0, 0, 0, meanWidth, meanHeight);
   const medoid = thumbnail(data, membersOf(level, k)[0]);
   const figure = (picture: HTMLCanvasElement, name: string) => h("figure", {}, picture, h("figcaption", {}, name));
-  return h("div", { class: "gm-portraits" }, figure(mean, "mean"), medoid && figure(medoid, "medoid"));
+  return h("div", { class: "gm-portraits" }, figure(mean, "mean"), medoid && figure(medoid, "most typical"));
 }
 
 /** Classes with bars, the largest first. */
@@ -73,10 +75,13 @@ export function facts(data: MapData, stage: Stage, k: number): HTMLElement {
   if (data.classes) entries.push(["purity", percent(purity(level, k))]);
   if (level.shares) entries.push(["hardness", percent(level.hardness[k])]);
   const { values } = stage.coloring;
-  if (values) entries.push(["colour", shown(values[k])]);
+  for (const { name, values } of level.numbers) entries.push([short(name, 40), shown(values[k])]);
+  if (values && !/^(purity|hardness)$/.test(stage.coloring.name) && !level.numbers.some(({ name }) => name === stage.coloring.name)) {
+    entries.push([`mean ${short(stage.coloring.name, 40)}`, shown(values[k])]);
+  }
   const place = Array.from({ length: level.dims }, (_, axis) => shown(coordinate(level, k, axis))).join(", ");
   entries.push(["place", place]);
-  return h("dl", { class: "gm-facts" }, ...entries.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+  return factList(entries);
 }
 
 /** Features that are farthest from their mean over the map. */
@@ -88,23 +93,65 @@ export function outstanding(data: MapData, stage: Stage, k: number): HTMLElement
     const [feature, score] = [profiles.feature[i], profiles.score[i]];
     if (score === 0) continue;
     const name = data.features ? short(data.features[feature], 40) : `feature ${feature}`;
-    rows.push(h("div", {}, h("dt", {}, name), h("dd", {}, `${shown(profiles.value[i])} (${score > 0 ? "+" : "−"}${shown(Math.abs(score), 2)} sd)`)));
+    // From the middle, as long as three spreads at most.
+    const length = Math.min(50, (50 * Math.abs(score)) / 3).toFixed(1);
+    const bar = h("i", { class: "gm-diverging", "aria-hidden": "true" }, h("i", { style: `width:${length}%;${score > 0 ? "left" : "right"}:50%` }));
+    const told = `${shown(profiles.value[i])} (${score > 0 ? "+" : "−"}${shown(Math.abs(score), 2)} sd)`;
+    rows.push(h("div", {}, h("dt", { title: short(name, 400) }, name), h("dd", { title: GLOSSARY.sd }, bar, h("span", {}, told))));
   }
   return rows.length ? h("dl", { class: "gm-facts gm-outstanding" }, ...rows) : null;
+}
+
+/** The text of the most typical member, where samples have texts. */
+export function quote(data: MapData, sample: number | undefined, length: number): HTMLElement | null {
+  const prose = proseOf(data);
+  const text = sample === undefined ? "" : (prose?.text[sample] ?? "");
+  return text ? h("blockquote", { class: "gm-quote" }, short(text, length)) : null;
 }
 
 /** The card that follows the pointer. */
 export function card(data: MapData, stage: Stage, k: number, theme: Theme): HTMLElement {
   const near = nearest(stage, k, 4);
+  const label = labelOf(data, stage.level, k);
   return h(
     "div",
     { class: "gm-card-inside" },
-    h("strong", {}, `Prototype ${k}`),
+    h("div", {}, h("strong", {}, `Prototype ${k}`), label !== null && h("span", { class: "gm-card-label" }, short(label, 60))),
     portraits(data, stage, k),
+    !data.pictures && quote(data, membersOf(stage.level, k)[0], 160),
     facts(data, stage, k),
     classBars(data, stage, k, theme, 3),
     outstanding(data, stage, k),
     near.length > 0 && h("p", { class: "gm-note" }, `nearest: ${near.map((other) => `#${other}`).join(" ")}`),
     h("p", { class: "gm-note" }, `click to see ${count(membersOf(stage.level, k).length, "member")}`),
+  );
+}
+
+/** The card of a sample that is pointed at. */
+export function sampleCard(data: MapData, stage: Stage, sample: number, prototype: number): HTMLElement {
+  const { level } = stage;
+  const label = labelOf(data, level, prototype);
+  return h(
+    "div",
+    { class: "gm-card-inside gm-sample-card" },
+    h("div", {}, h("strong", {}, `Sample ${short(idOf(data, sample), 40)}`), data.classes && h("span", { class: "gm-card-label" }, short(data.classes.names[data.classes.of[sample]], 60))),
+    h("div", { class: "gm-portraits" }, thumbnail(data, sample)),
+    quote(data, sample, 320),
+    h("p", { class: "gm-note" }, `of prototype ${prototype}${label && !data.classes ? `: ${short(label, 40)}` : ""}; click to see it`),
+  );
+}
+
+/** Everything known of one sample. */
+export function sampleDetail(data: MapData, sample: number): HTMLElement {
+  const entries: [string, string][] = [["id", short(idOf(data, sample), 400)], ["row", String(sample)]];
+  if (data.classes) entries.push(["class", short(data.classes.names[data.classes.of[sample]], 400)]);
+  for (const column of data.columns) {
+    entries.push([short(column.name, 60), column.numbers ? shown(column.numbers[sample], 6) : short(column.text![sample], 2000)]);
+  }
+  return h(
+    "div",
+    { class: "gm-sample-inside" },
+    thumbnail(data, sample),
+    h("dl", { class: "gm-facts" }, ...entries.map(([name, value]) => h("div", { class: value.length > 40 ? "gm-long" : null }, h("dt", {}, name), h("dd", {}, value)))),
   );
 }

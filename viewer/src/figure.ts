@@ -1,13 +1,14 @@
 // What the window shows as a file: vectors, or pixels at twice the size, with its legend below.
 
 import { arc } from "d3-shape";
-import { classColor, isRepeated, LIGHT, ramp, type Theme } from "./colors";
+import { classColor, LIGHT, ramp, type Theme } from "./colors";
 import type { MapData } from "./data";
 import { percent, short, shown } from "./dom";
-import { legendClasses, legendWeights } from "./legend";
+import { legendCategories, legendWeights } from "./legend";
 import { bars, border, isBroken, isSquare, RADIUS, tile, tint, type Look } from "./marks";
-import { FONT, opacity, paint, placedNames, type Emphasis } from "./painter";
-import { drawSamples, forSamples, MOST_DOTS, type Screen } from "./samples";
+import { namesIn, opacity, paint, visible, type Emphasis } from "./painter";
+import { FONT } from "./placing";
+import { dotRadius, drawSamples, forSamples, MOST_DOTS, sampleColors, type Screen } from "./samples";
 import type { Mark, Scene } from "./scene";
 import { canvas } from "./sprites";
 import type { State } from "./state";
@@ -47,13 +48,12 @@ function legendItems({ data, state, scene, screen, width }: Figure, theme: Theme
     items.push({ x, y, text, mark });
     x += room;
   };
-  if ((state.color === "class" || state.glyph === "pie") && data.classes) {
-    const { named, others } = legendClasses(data, stage);
-    for (const of of named) add(short(data.classes.names[of], 24), { kind: "swatch", color: classColor(data, of, theme), size: 11, broken: isRepeated(data, of) });
-    if (others) add(`and ${others} more`, null);
-  } else if (stage.coloring.values) {
-    const { low, high } = stage.coloring;
-    add(state.color.replace(/^column:/, "mean "), null);
+  const { shown: words, others } = legendCategories(data, stage, state, theme);
+  for (const { name, color, broken } of words) add(short(name, 24), { kind: "swatch", color, size: 11, broken });
+  if (others) add(`and ${others} more`, null);
+  if (!words.length && stage.coloring.values) {
+    const { low, high, name } = stage.coloring;
+    add(short(name, 40), null);
     for (const share of [0, 0.25, 0.5, 0.75, 1]) add(shown(low + (high - low) * share), { kind: "swatch", color: ramp(share), size: 11, broken: false });
   }
   const heaviest = stage.order[0];
@@ -81,22 +81,21 @@ export function toSvg(figure: Figure, ground: string | null): string {
   ];
   if (ground) out.push(`<rect width="100%" height="100%" fill="${ground}"/>`);
   out.push(`<svg width="${width}" height="${height}">`);
-  if (state.samples) out.push(samplesToSvg(figure, theme));
-  const visible: Mark[] = [];
-  for (const mark of scene.marks) {
+  // In the order of the page: upon marks where samples have places of their own, under them otherwise.
+  const over = scene.stage.level.samplePlaces !== null;
+  if (state.samples && !over) out.push(samplesToSvg(figure, theme));
+  for (const mark of visible(scene, screen, { width, height })) {
     const side = mark.side * screen.markScale;
     const [x, y] = [mark.x * screen.scale + screen.x, mark.y * screen.scale + screen.y];
-    if (x + side < 0 || y + side < 0 || x - side > width || y - side > height) continue;
-    visible.push(mark);
     const alpha = mark.alpha * opacity(mark, scene, emphasis);
     out.push(`<g${alpha < 1 ? ` opacity="${n(alpha)}"` : ""}>${markToSvg(look, mark, x, y, side)}</g>`);
   }
-  if (state.names && data.classes) {
-    for (const name of placedNames(data, scene, screen, visible, emphasis)) {
-      out.push(
-        `<text x="${n(name.x)}" y="${n(name.y + 10)}" text-anchor="middle" font-weight="600" stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke">${escaped(name.text)}</text>`,
-      );
-    }
+  if (state.samples && over) out.push(samplesToSvg(figure, theme));
+  for (const name of namesIn(data, state, scene, screen, emphasis, { width, height })) {
+    if (name.line) out.push(`<path d="M${name.line.slice(0, 2).map(n).join(" ")}L${name.line.slice(2).map(n).join(" ")}" stroke="${theme.muted}" fill="none"/>`);
+    out.push(
+      `<text x="${n(name.x)}" y="${n(name.y + 10)}" text-anchor="middle" font-weight="600" stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke">${escaped(name.text)}</text>`,
+    );
   }
   out.push("</svg>", ...items.map((item) => itemToSvg(item, height)), "</svg>");
   return out.join("\n");
@@ -114,7 +113,7 @@ function escaped(text: string): string {
 
 function markToSvg(look: Look, mark: Mark, x: number, y: number, side: number): string {
   const color = mark.stage.coloring.of[mark.k];
-  const line = isBroken(look, mark) ? ` stroke="${look.theme.ink}" stroke-dasharray="3 3"` : "";
+  const line = isBroken(mark) ? ` stroke="${look.theme.ink}" stroke-dasharray="3 3"` : "";
   const { sprites, pies, level } = mark.stage;
   if (sprites) {
     const [width, height] = tile(mark, side);
@@ -142,20 +141,21 @@ function markToSvg(look: Look, mark: Mark, x: number, y: number, side: number): 
   return `<circle cx="${n(x)}" cy="${n(y)}" r="${n(side * RADIUS)}" fill="${color}"${line || ' stroke="#ffffff" stroke-width="0.75"'}/>`;
 }
 
-function samplesToSvg({ data, state, scene, screen, width, height }: Figure, theme: Theme): string {
+function samplesToSvg({ data, scene, screen, emphasis, width, height }: Figure, theme: Theme): string {
   if (data.samples > Math.min(MOST_VECTOR_DOTS, MOST_DOTS)) {
     const [element, context] = canvas(2 * width, 2 * height);
     const device = { scale: 2 * screen.scale, x: 2 * screen.x, y: 2 * screen.y, markScale: 2 * screen.markScale };
-    drawSamples(context, data, scene.stage, device, theme, state.color === "class");
+    drawSamples(context, data, scene.stage, device, theme, emphasis, 2);
     return `<image width="${width}" height="${height}" href="${element.toDataURL()}"/>`;
   }
   const dots: string[] = [];
-  forSamples(scene.stage, screen, (sample, x, y) => {
+  const { palette, of } = sampleColors(data, scene.stage);
+  const radius = n(dotRadius(data, screen, 1));
+  forSamples(data, scene.stage, screen, (sample, x, y) => {
     if (x < 0 || y < 0 || x > width || y > height) return;
-    const color = data.classes && state.color === "class" ? classColor(data, data.classes.of[sample], theme) : theme.muted;
-    dots.push(`<circle cx="${n(x)}" cy="${n(y)}" r="0.9" fill="${color}"/>`);
+    dots.push(`<circle cx="${n(x)}" cy="${n(y)}" r="${radius}" fill="${palette[of[sample]]}"/>`);
   });
-  return `<g opacity="0.6">${dots.join("")}</g>`;
+  return `<g opacity="0.8">${dots.join("")}</g>`;
 }
 
 function itemToSvg({ x, y, text, mark }: LegendItem, top: number): string {
@@ -178,7 +178,7 @@ export function toPng(figure: Figure, ground: string | null): Promise<Blob> {
   const { items, height: below } = legendItems(figure, theme);
   const ratio = 2;
   const [map, mapContext] = canvas(width * ratio, height * ratio);
-  paint(mapContext, data, state, scene, screen, theme, emphasis, ratio);
+  paint(mapContext, data, state, scene, screen, theme, emphasis, ratio, namesIn(data, state, scene, screen, emphasis, { width, height }));
   const [page, context] = canvas(width * ratio, (height + below) * ratio);
   if (ground) {
     context.fillStyle = ground;

@@ -16,6 +16,11 @@ const PULL = 0.02;
 const WIDTH = 1000;
 /** Share of a page that is shown at least, in width and height. */
 const LEAST_EXTENT = 0.6;
+/** Share of the weight that may lie beyond each end of a page, or one prototype of this weight, and how much wider all of it must
+ *  be for that: a few far prototypes would squeeze the others. */
+const TAIL = 0.02;
+const LIGHT = 0.05;
+const SQUEEZED = 1.6;
 
 /** How a level lies on its page, whose middle is the origin. Every level fills its page: maps of few prototypes may be
  *  much smaller than those of many, and would be a heap in its middle. */
@@ -55,15 +60,23 @@ export function turnOf(level: Level): number {
   return Math.hypot(xx - yy, 2 * xy) > 0.02 * (xx + yy) ? -Math.atan2(2 * xy, xx - yy) / 2 : 0;
 }
 
+/** From where to where most of the weight lies along an axis; everything, unless the rest is far away. */
+export function central(values: Float64Array, weights: Float64Array): [number, number] {
+  const order = Array.from(values.keys()).sort((a, b) => values[a] - values[b]);
+  const whole = weights.reduce((a, b) => a + b, 0);
+  const beyond = (from: number[]) => {
+    let sum = 0;
+    return values[from.find((k, i) => (sum += weights[k]) > (i ? TAIL : LIGHT) * whole) ?? from[0]];
+  };
+  const [least, most] = [values[order[0]], values[order[order.length - 1]]];
+  const [low, high] = [beyond(order), beyond(order.slice().reverse())];
+  return high > low && most - least > SQUEEZED * (high - low) ? [low, high] : [least, most];
+}
+
 export function frame(level: Level, axes: [number, number], turn: number): Frame {
-  const low = [Infinity, Infinity];
-  const high = [-Infinity, -Infinity];
-  for (let k = 0; k < level.prototypes; k++) {
-    turned(turn, coordinate(level, k, axes[0]), coordinate(level, k, axes[1])).forEach((value, i) => {
-      low[i] = Math.min(low[i], value);
-      high[i] = Math.max(high[i], value);
-    });
-  }
+  const places = Array.from({ length: level.prototypes }, (_, k) => turned(turn, coordinate(level, k, axes[0]), coordinate(level, k, axes[1])));
+  const ends = [0, 1].map((i) => central(Float64Array.from(places, (place) => place[i]), level.weights));
+  const [low, high] = [ends.map((end) => end[0]), ends.map((end) => end[1])];
   const [width, height] = [high[0] - low[0], high[1] - low[1]];
   const pageHeight = WIDTH * Math.min(1.1, Math.max(0.5, width > 0 ? height / width : 1));
   // The margin holds half of a large mark.
@@ -87,10 +100,12 @@ export interface Box {
   height: number;
 }
 
-/** The box that holds all marks. */
-export function bounds({ x, y, side }: Layout): Box {
+/** The box of marks that belong on the page, or of all: those far from it are left out of the first. */
+export function bounds({ x, y, side, homeX, homeY }: Layout, page: Frame, all: boolean): Box {
+  const away = (k: number) => Math.abs(homeX[k]) > 0.51 * WIDTH || Math.abs(homeY[k]) > 0.51 * page.height;
   const [low, high] = [[Infinity, Infinity], [-Infinity, -Infinity]];
   for (let k = 0; k < side.length; k++) {
+    if (!all && away(k)) continue;
     // Discs are a little wider than squares of the same area.
     const half = 0.57 * side[k];
     low[0] = Math.min(low[0], x[k] - half);

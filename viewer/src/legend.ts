@@ -1,8 +1,10 @@
 // What colours and areas mean.
 
+import type { Category } from "./coloring";
 import { classColor, isRepeated, ramp, type Theme } from "./colors";
 import type { MapData } from "./data";
 import { h, percent, short, shown } from "./dom";
+import { term } from "./glossary";
 import { RADIUS } from "./marks";
 import type { Stage } from "./scene";
 import type { State } from "./state";
@@ -21,6 +23,16 @@ export function legendClasses(data: MapData, stage: Stage): { named: number[]; o
   const present = Array.from(mass.keys()).filter((of) => mass[of] > 0);
   const named = present.sort((a, b) => mass[b] - mass[a] || a - b).slice(0, NAMED).sort((a, b) => a - b);
   return { named, others: Math.max(0, present.length - NAMED) };
+}
+
+/** Words and their colours, and how many are not named: classes on pies, or whatever colours stand for. */
+export function legendCategories(data: MapData, stage: Stage, state: State, theme: Theme): { shown: Category[]; others: number } {
+  if ((state.color === "class" || state.glyph === "pie") && data.classes) {
+    const { names } = data.classes;
+    const { named, others } = legendClasses(data, stage);
+    return { shown: named.map((of) => ({ name: names[of], color: classColor(data, of, theme), broken: isRepeated(data, of), query: `class=${names[of]}` })), others };
+  }
+  return { shown: stage.coloring.categories ?? [], others: 0 };
 }
 
 /** Round weights, the largest not above the heaviest prototype: one or two of them. */
@@ -43,28 +55,28 @@ export function legend(data: MapData, stage: Stage, state: State, theme: Theme, 
 }
 
 function colors(data: MapData, stage: Stage, state: State, theme: Theme, find: (query: string) => void): HTMLElement {
-  if ((state.color === "class" || state.glyph === "pie") && data.classes) {
-    const { named, others } = legendClasses(data, stage);
-    const { names } = data.classes;
-    const chip = (of: number) => {
-      const query = `class=${names[of]}`;
+  const { shown: words, others } = legendCategories(data, stage, state, theme);
+  if (words.length) {
+    const chip = ({ name, color, broken, query }: Category) => {
+      const swatch = h("i", { class: broken ? "gm-swatch gm-broken" : "gm-swatch", style: `background:${color}` });
+      if (query === null) return h("span", { class: "gm-chip" }, swatch, short(name, 24));
       const on = state.query === query;
-      const swatch = h("i", { class: isRepeated(data, of) ? "gm-swatch gm-broken" : "gm-swatch", style: `background:${classColor(data, of, theme)}` });
-      return h("button", { type: "button", "aria-pressed": String(on), title: short(names[of], 400), click: () => find(on ? "" : query) }, swatch, short(names[of], 24));
+      return h("button", { type: "button", "aria-pressed": String(on), title: `Find ${short(name, 400)}`, click: () => find(on ? "" : query) }, swatch, short(name, 24));
     };
-    return h("div", { class: "gm-legend-colors" }, ...named.map(chip), others > 0 && h("span", { class: "gm-note" }, `and ${others} more`));
+    return h("div", { class: "gm-legend-colors" }, ...words.map(chip), others > 0 && h("span", { class: "gm-note" }, `and ${others} more`));
   }
-  const { values, low, high } = stage.coloring;
+  const { values, low, high, name, beyond } = stage.coloring;
   if (!values) return h("div", { class: "gm-legend-colors" });
   const stops = Array.from({ length: 9 }, (_, i) => ramp(i / 8)).join(",");
-  const name = state.color.startsWith("column:") ? `mean ${short(state.color.slice(7), 30)}` : state.color;
+  const mean = /^(column|feature):/.test(state.color) ? "mean " : "";
   return h(
     "div",
     { class: "gm-legend-colors gm-legend-ramp" },
-    h("span", {}, name),
-    h("b", {}, shown(low)),
+    h("span", {}, mean, mean ? short(name, 30) : term(name, short(name, 30))),
+    h("b", {}, `${beyond[0] ? "≤ " : ""}${shown(low)}`),
     h("i", { class: "gm-ramp", style: `background:linear-gradient(90deg,${stops})` }),
-    h("b", {}, shown(high)),
+    h("b", {}, `${beyond[1] ? "≥ " : ""}${shown(high)}`),
+    values.some((value) => !Number.isFinite(value)) && h("span", { class: "gm-chip" }, h("i", { class: "gm-swatch", style: "background:#8a8f99" }), "unknown"),
   );
 }
 
@@ -80,5 +92,5 @@ function sizes(stage: Stage, state: State, markScale: number): HTMLElement {
     const size = unit * Math.sqrt(weight) * (square ? 1 : 2 * RADIUS);
     return h("span", { class: "gm-size" }, h("i", { class: square ? "gm-square" : "gm-round", style: `width:${size.toFixed(1)}px;height:${size.toFixed(1)}px` }), percent(weight));
   };
-  return h("div", { class: "gm-legend-sizes", title: "Areas are in proportion to weights" }, h("span", { class: "gm-note" }, "weight"), ...weights.map(mark));
+  return h("div", { class: "gm-legend-sizes", title: "Areas are in proportion to weights" }, term("weight"), ...weights.map(mark));
 }

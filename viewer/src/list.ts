@@ -2,6 +2,8 @@
 
 import { purity, type MapData } from "./data";
 import { h, percent, short } from "./dom";
+import { term } from "./glossary";
+import { hasLabels, labelOf } from "./labels";
 import type { Stage } from "./scene";
 
 const PAGE = 200;
@@ -9,15 +11,19 @@ const PAGE = 200;
 export function list(data: MapData, stage: Stage, selected: ReadonlySet<number>, found: ReadonlySet<number> | null, pick: (k: number) => void): HTMLElement {
   const { level } = stage;
   const shown = Array.from(stage.order).filter((k) => !found || found.has(k));
+  // A class has a column of its own.
+  const labelled = hasLabels(data) && (!data.classes || level.names !== null);
   const row = (k: number) => {
+    const label = labelOf(data, level, k) ?? "";
     const of = stage.majority[k];
     return h(
       "tr",
       { "aria-selected": selected.has(k) ? "true" : "false" },
       h("td", {}, h("button", { type: "button", click: () => pick(k) }, `#${k}`)),
+      labelled && h("td", { class: "gm-breaks", title: short(label, 400) }, short(label, 34)),
       h("td", {}, percent(level.weights[k])),
       h("td", {}, (level.offsets[k + 1] - level.offsets[k]).toLocaleString("en")),
-      data.classes && h("td", { title: of === null ? null : short(data.classes.names[of], 400) }, of === null ? "" : short(data.classes.names[of], 24)),
+      data.classes && h("td", { class: "gm-breaks", title: of === null ? null : short(data.classes.names[of], 400) }, of === null ? "" : short(data.classes.names[of], 24)),
       data.classes && h("td", {}, percent(purity(level, k))),
     );
   };
@@ -27,12 +33,12 @@ export function list(data: MapData, stage: Stage, selected: ReadonlySet<number>,
     body.append(...shown.slice(PAGE).map(row));
     more.remove();
   });
-  const head = ["prototype", "weight", "members", ...(data.classes ? ["largest class", "purity"] : [])];
+  const head = ["prototype", ...(labelled ? ["name"] : []), "weight", "members", ...(data.classes ? ["largest class", "purity"] : [])];
   return h(
     "div",
     { class: "gm-list" },
     h("p", { class: "gm-note" }, `${shown.length.toLocaleString("en")} prototypes, the heaviest first${found ? ", found by the search" : ""}`),
-    h("table", { class: "gm-table" }, h("thead", {}, h("tr", {}, ...head.map((name) => h("th", { scope: "col" }, name)))), body),
+    h("table", { class: "gm-table" }, h("thead", {}, h("tr", {}, ...head.map((name) => h("th", { scope: "col" }, term(name))))), body),
     shown.length > PAGE && more,
   );
 }

@@ -2,7 +2,8 @@
 
 import "./viewer.css";
 import { decode } from "./data";
-import { mount, type Viewer } from "./viewer";
+import type { Viewer } from "./api";
+import { mount } from "./viewer";
 
 export { decode, mount };
 

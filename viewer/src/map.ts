@@ -7,9 +7,11 @@ import type { Theme } from "./colors";
 import type { MapData } from "./data";
 import { h } from "./dom";
 import { isSquare, RADIUS, tile } from "./marks";
-import { paint, type Emphasis } from "./painter";
-import type { Screen } from "./samples";
+import { drawNames, namesIn, paint, type Emphasis } from "./painter";
+import type { PlacedName } from "./placing";
+import { sampleAt, type Screen } from "./samples";
 import type { Scene, Scenes } from "./scene";
+import type { Found } from "./search";
 import { canvas } from "./sprites";
 import { FURTHEST, NEAREST, type Store } from "./state";
 
@@ -27,10 +29,13 @@ interface Layer {
   y: number;
 }
 
+/** What the pointer is on: a mark, or a sample. */
+export type Target = { prototype: number } | { sample: number };
+
 export interface MapEvents {
-  hover(k: number | null, x: number, y: number): void;
+  hover(target: Target | null, x: number, y: number): void;
   lasso(prototypes: number[], add: boolean): void;
-  pick(k: number | null, add: boolean): void;
+  pick(target: Target | null, add: boolean): void;
   resized(): void;
 }
 
@@ -45,25 +50,28 @@ export class MapView {
   private observer: ResizeObserver;
   private index: { scene: Scene; tree: Flatbush } | null = null;
   private hovered: number | null = null;
+  private hoveredSample: number | null = null;
   private line: [number, number][] | null = null;
   /** A lasso ends with a click that is none. */
   private ended = false;
   private scene: Scene | null = null;
   private drawnLook: unknown[] | null = null;
   private layer: Layer | null = null;
+  /** Names as they were placed last: a pan carries them along, and a pointer that moves asks for no others. */
+  private names: { placed: PlacedName[]; look: unknown[]; x: number; y: number } | null = null;
 
   constructor(
     private data: MapData,
     private store: Store,
     private scenes: Scenes,
     private theme: () => Theme,
-    private found: () => ReadonlySet<number> | null,
+    private found: () => Found | null,
     private events: MapEvents,
   ) {
     this.canvas = h("canvas", {
       tabindex: 0,
       role: "img",
-      "aria-label": "The map. Arrow keys move it, plus and minus zoom, 0 fits it, n and p go through the prototypes; the list tab has all of them as text.",
+      "aria-label": "The map. Arrow keys move it, plus and minus zoom, 0 fits it, n and p go through the prototypes, question mark explains; the list tab has all of them as text.",
     });
     this.element = h("div", { class: "gm-map" }, this.canvas);
     this.zoom = zoom<HTMLCanvasElement, unknown>()
@@ -118,13 +126,36 @@ export class MapView {
     return Math.max(1e-6, Math.min((this.width - 2 * MARGIN) / width, (this.height - 2 * MARGIN) / height));
   }
 
+  /** The magnification at which far prototypes are in sight too; 1 where there are none. */
+  private zoomOfAll(): number {
+    const [box, all] = [this.scenes.bounds(this.store.state), this.scenes.bounds(this.store.state, true)];
+    return Math.min(1, Math.min((this.width - 2 * MARGIN) / all.width, (this.height - 2 * MARGIN) / all.height) / Math.min((this.width - 2 * MARGIN) / box.width, (this.height - 2 * MARGIN) / box.height));
+  }
+
+  /** Shows everything, however far away. */
+  showAll(): void {
+    const { x, y } = this.scenes.bounds(this.store.state, true);
+    this.store.set({ view: { x, y, zoom: this.zoomOfAll() } });
+    this.restore();
+  }
+
+  /** How many prototypes are not in sight when the map is fitted. */
+  get outside(): number {
+    const [box, { layout }] = [this.scenes.bounds(this.store.state), this.scenes.nearest(this.store.state, this.theme())];
+    let found = 0;
+    layout.x.forEach((x, k) => {
+      if (Math.abs(x - box.x) > 0.55 * box.width || Math.abs(layout.y[k] - box.y) > 0.55 * box.height) found++;
+    });
+    return found;
+  }
+
   /** Shows what the state asks for: the whole map, or a part of it. */
   restore(): void {
     const fit = this.fitScale();
     const box = this.scenes.bounds(this.store.state);
     const view = this.store.state.view ?? { x: box.x, y: box.y, zoom: 1 };
     const scale = fit * view.zoom;
-    this.zoom.scaleExtent([fit * FURTHEST, fit * NEAREST]);
+    this.zoom.scaleExtent([fit * Math.min(FURTHEST, 0.9 * this.zoomOfAll()), fit * NEAREST]);
     const transform = zoomIdentity.translate(this.width / 2 - view.x * scale, this.height / 2 - view.y * scale).scale(scale);
     // What is already shown is left alone: setting it would end the gesture that led there.
     const now = zoomTransform(this.canvas);
@@ -161,12 +192,13 @@ export class MapView {
     this.remember();
   }
 
-  /** Brings a prototype into sight if it is not. */
-  reveal(k: number): void {
+  /** Brings a prototype into sight if it is not; so many pixels at the bottom are covered. */
+  reveal(k: number, covered = 0): void {
     const { layout } = this.scenes.nearest(this.store.state, this.theme());
     const screen = this.screen();
     const [x, y] = [layout.x[k] * screen.scale + screen.x, layout.y[k] * screen.scale + screen.y];
-    if (x < 20 || y < 20 || x > this.width - 20 || y > this.height - 20) this.panBy(this.width / 2 - x, this.height / 2 - y);
+    const height = Math.max(40, this.height - covered);
+    if (x < 20 || y < 20 || x > this.width - 20 || y > height - 20) this.panBy(this.width / 2 - x, height / 2 - y);
   }
 
   screen(): Screen {
@@ -176,7 +208,10 @@ export class MapView {
   }
 
   emphasis(): Emphasis {
-    return { hovered: this.hovered, selected: new Set(this.store.state.selected), found: this.found() };
+    const found = this.found();
+    const { selected, sample } = this.store.state;
+    const samples = [this.hoveredSample, sample].filter((entry): entry is number => entry !== null);
+    return { hovered: this.hovered, selected: new Set(selected), found: found?.prototypes ?? null, foundSamples: found?.samples ?? null, samples };
   }
 
   draw(): void {
@@ -191,15 +226,25 @@ export class MapView {
     if (panned && this.scene.still) this.drawLayer(context, theme, screen);
     else {
       this.layer = null;
-      paint(context, this.data, this.store.state, this.scene, screen, theme, this.emphasis(), this.ratio());
+      paint(context, this.data, this.store.state, this.scene, screen, theme, this.emphasis(), this.ratio(), this.namesAt(screen));
     }
     if (this.line) this.drawLasso(context, theme);
   }
 
   /** Everything a drawing depends on but the place it is moved to. */
   private look(theme: Theme): unknown[] {
-    const { samples, names, selected } = this.store.state;
-    return [this.scene!.marks, theme, samples, names, selected, this.hovered, this.found(), zoomTransform(this.canvas).k, this.canvas.width, this.canvas.height];
+    const { samples, names, selected, sample } = this.store.state;
+    return [this.scene!.marks, theme, samples, names, selected, sample, this.hovered, this.hoveredSample, this.found(), zoomTransform(this.canvas).k, this.canvas.width, this.canvas.height];
+  }
+
+  private namesAt(screen: Screen): PlacedName[] {
+    const { state } = this.store;
+    const look = [this.scene!.marks, state.names, state.selected, this.found(), screen.scale, screen.x, screen.y, this.width, this.height];
+    if (!this.names || look.some((part, i) => part !== this.names!.look[i])) {
+      const placed = namesIn(this.data, state, this.scene!, screen, this.emphasis(), { width: this.width, height: this.height });
+      this.names = { placed, look, x: screen.x, y: screen.y };
+    }
+    return this.names.placed;
   }
 
   /** A pan moves a picture that reaches beyond the window, and draws a new one only when its edge comes into sight. */
@@ -210,12 +255,17 @@ export class MapView {
     if (!this.layer || far(this.layer)) {
       const [picture, onto] = canvas((this.width + 2 * margin) * ratio, (this.height + 2 * margin) * ratio);
       const moved = { ...screen, x: screen.x + margin, y: screen.y + margin };
-      paint(onto, this.data, this.store.state, this.scene!, moved, theme, this.emphasis(), ratio);
+      paint(onto, this.data, this.store.state, this.scene!, moved, theme, this.emphasis(), ratio, []);
       this.layer = { picture, x: screen.x, y: screen.y };
     }
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.drawImage(this.layer.picture, (screen.x - this.layer.x - margin) * ratio, (screen.y - this.layer.y - margin) * ratio);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    if (!this.names) return;
+    context.save();
+    context.translate(screen.x - this.names.x, screen.y - this.names.y);
+    drawNames(context, theme, this.names.placed);
+    context.restore();
   }
 
   private drawLasso(context: CanvasRenderingContext2D, theme: Theme): void {
@@ -268,12 +318,24 @@ export class MapView {
     return [layout.x[k] * screen.scale + screen.x, layout.y[k] * screen.scale + screen.y];
   }
 
-  point(k: number | null, x: number, y: number): void {
-    if (k !== this.hovered) {
-      this.hovered = k;
+  /** What is at a point of the screen: a sample, or a mark. */
+  private target(x: number, y: number): Target | null {
+    const { scene } = this;
+    // Upon a mark only the dot itself is meant, beside it also what is near.
+    const k = this.at(x, y);
+    const reach = k === null ? 8 : 3.5;
+    const sample = scene?.still && this.store.state.samples ? sampleAt(this.data, scene.stage, this.screen(), x, y, reach) : null;
+    if (sample !== null) return { sample };
+    return k === null ? null : { prototype: k };
+  }
+
+  point(target: Target | null, x: number, y: number): void {
+    const [k, sample] = [target && "prototype" in target ? target.prototype : null, target && "sample" in target ? target.sample : null];
+    if (k !== this.hovered || sample !== this.hoveredSample) {
+      [this.hovered, this.hoveredSample] = [k, sample];
       this.invalidate();
     }
-    this.events.hover(k, x, y);
+    this.events.hover(target, x, y);
   }
 
   private listen(): void {
@@ -284,9 +346,10 @@ export class MapView {
         this.line.push([x, y]);
         this.invalidate();
       } else if (!event.buttons) {
-        const k = this.at(x, y);
-        canvas.style.cursor = this.lassoMode ? "crosshair" : k === null ? "grab" : "pointer";
-        this.point(k, x, y);
+        const target = this.target(x, y);
+        canvas.style.cursor = this.lassoMode ? "crosshair" : target === null ? "grab" : "pointer";
+        // A finger covers what it touches: it has the sheet, not the card.
+        if (event.pointerType !== "touch") this.point(target, x, y);
       }
     });
     canvas.addEventListener("pointerleave", () => this.point(null, 0, 0));
@@ -304,7 +367,7 @@ export class MapView {
         return;
       }
       const [x, y] = pointer(event, canvas);
-      this.events.pick(this.at(x, y), event.shiftKey);
+      this.events.pick(this.target(x, y), event.shiftKey);
     });
   }
 

@@ -1,6 +1,6 @@
 // One mark on a canvas: disc, pie of classes, picture or profile. `figure.ts` writes the same in SVG.
 
-import { classColor, isRepeated, mixed, type Theme } from "./colors";
+import { classColor, mixed, type Theme } from "./colors";
 import type { MapData } from "./data";
 import type { Mark } from "./scene";
 import type { Glyph } from "./state";
@@ -50,7 +50,7 @@ function drawDisc(context: CanvasRenderingContext2D, look: Look, mark: Mark, x: 
 
 /** The line around a mark: broken where the class shares its hue with an earlier one. */
 function outline(context: CanvasRenderingContext2D, look: Look, mark: Mark, color: string, width: number): void {
-  const broken = isBroken(look, mark);
+  const broken = isBroken(mark);
   context.strokeStyle = broken ? look.theme.ink : color;
   context.lineWidth = width;
   if (broken) context.setLineDash([3, 3]);
@@ -58,9 +58,8 @@ function outline(context: CanvasRenderingContext2D, look: Look, mark: Mark, colo
   if (broken) context.setLineDash([]);
 }
 
-export function isBroken(look: Look, mark: Mark): boolean {
-  const found = mark.stage.majority[mark.k];
-  return found !== null && mark.stage.coloring.values === null && isRepeated(look.data, found);
+export function isBroken(mark: Mark): boolean {
+  return mark.stage.coloring.broken?.[mark.k] ?? false;
 }
 
 function drawPie(context: CanvasRenderingContext2D, look: Look, mark: Mark, x: number, y: number, radius: number): void {
@@ -92,7 +91,7 @@ function drawPicture(context: CanvasRenderingContext2D, look: Look, mark: Mark, 
     context.beginPath();
     context.roundRect(left, top, width, height, 1.6 * line);
     context.fill();
-    if (isBroken(look, mark)) outline(context, look, mark, color, 1);
+    if (isBroken(mark)) outline(context, look, mark, color, 1);
   }
   mark.stage.sprites!.draw(context, mark.k, left + line, top + line, width - 2 * line, height - 2 * line);
 }

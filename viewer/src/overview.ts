@@ -4,6 +4,7 @@ import type { Theme } from "./colors";
 import { confusion, histogram, lineChart } from "./charts";
 import type { MapData } from "./data";
 import { h, percent, shown } from "./dom";
+import { factList } from "./glossary";
 import type { Stage } from "./scene";
 
 export function overview(data: MapData, stage: Stage, theme: Theme, pick: (k: number) => void): HTMLElement {
@@ -18,18 +19,18 @@ export function overview(data: MapData, stage: Stage, theme: Theme, pick: (k: nu
   if (level.homogeneity !== null) entries.push(["homogeneity", shown(level.homogeneity)]);
   if (level.silhouette !== null) entries.push(["silhouette", shown(level.silhouette)]);
   const degrees = Math.round((stage.frame.turn * 180) / Math.PI);
-  if (degrees) entries.push(["turned by", `${degrees < 0 ? "−" : ""}${Math.abs(degrees)}°`]);
+  if (degrees) entries.push(["turned for the page", `by ${degrees < 0 ? "−" : ""}${Math.abs(degrees)}°`]);
   return h(
     "div",
     { class: "gm-overview" },
-    h("dl", { class: "gm-facts" }, ...entries.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+    factList(entries),
     ...level.warnings.map((warning) => h("p", { class: "gm-warning" }, warning)),
-    level.history.length > 0 && h("h3", {}, "Loss by round"),
+    level.history.length > 0 && h("h2", { class: "gm-small" }, "Loss by round"),
     level.history.length > 0 && lineChart(Array.from(level.history), `Loss over ${rounds} rounds`, tell),
     h("p", { class: "gm-note" }, `stopped: ${level.stop}`),
-    h("h3", {}, "Weights of prototypes"),
+    h("h2", { class: "gm-small" }, "Weights of prototypes"),
     histogram(level.weights, "Histogram of weights", percent),
-    data.classes && h("h3", {}, "Prototypes and classes"),
+    data.classes && h("h2", { class: "gm-small" }, "Prototypes and classes"),
     data.classes && confusion(data, level, stage.order, theme, pick),
   );
 }

@@ -2,11 +2,10 @@
 
 import type { Theme } from "./colors";
 import type { MapData } from "./data";
-import { short } from "./dom";
 import { drawMark, isSquare, RADIUS, tile, type Look } from "./marks";
-import { drawSamples, type Screen } from "./samples";
+import { NAME_FONT, placedNames, type PlacedName } from "./placing";
+import { drawSamples, drawSampleRing, type Screen } from "./samples";
 import type { Mark, Scene } from "./scene";
-import { canvas } from "./sprites";
 import type { Glyph, State } from "./state";
 
 export interface Emphasis {
@@ -14,13 +13,20 @@ export interface Emphasis {
   selected: ReadonlySet<number>;
   /** Prototypes that a search found; null without a search. */
   found: ReadonlySet<number> | null;
+  /** Samples that it found, one flag each; null without, and where prototypes were named. */
+  foundSamples: Uint8Array | null;
+  /** Samples with a ring: the one pointed at, the one selected. */
+  samples: number[];
+}
+
+export interface Size {
+  width: number;
+  height: number;
 }
 
 /** Opacity of what a search did not find, and of what is not among several selected. */
 const GREY = 0.12;
 const BESIDE = 0.35;
-
-export const FONT = 'Inter, "SF Pro Text", "Segoe UI", system-ui, -apple-system, "Helvetica Neue", Arial, sans-serif';
 
 export function paint(
   context: CanvasRenderingContext2D,
@@ -31,29 +37,47 @@ export function paint(
   theme: Theme,
   emphasis: Emphasis,
   ratio: number,
+  names: PlacedName[],
 ): void {
   const [width, height] = [context.canvas.width / ratio, context.canvas.height / ratio];
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.imageSmoothingQuality = scene.marks.length > 1000 ? "low" : "high";
-  if (state.samples && scene.still) {
+  // Samples with places of their own stand upon the small marks; seeds around a mark lie under it.
+  const over = scene.stage.level.samplePlaces !== null;
+  const samples = () => {
     const device = { scale: screen.scale * ratio, x: screen.x * ratio, y: screen.y * ratio, markScale: screen.markScale * ratio };
-    drawSamples(context, data, scene.stage, device, theme, state.color === "class");
-  }
+    if (state.samples && scene.still) drawSamples(context, data, scene.stage, device, theme, emphasis, ratio);
+  };
+  if (!over) samples();
   const look: Look = { data, theme, glyph: state.glyph, ink: state.ink };
-  const visible: Mark[] = [];
-  for (const mark of scene.marks) {
+  for (const mark of visible(scene, screen, { width, height })) {
     const side = mark.side * screen.markScale;
     const [x, y] = [mark.x * screen.scale + screen.x, mark.y * screen.scale + screen.y];
-    if (x + side < 0 || y + side < 0 || x - side > width || y - side > height) continue;
-    visible.push(mark);
     context.globalAlpha = mark.alpha * opacity(mark, scene, emphasis);
     drawMark(context, look, mark, x, y, side);
   }
   context.globalAlpha = 1;
+  if (over) samples();
   if (scene.still) {
     drawRings(context, scene, screen, theme, emphasis, state.glyph);
-    if (state.names && data.classes) drawNames(context, data, scene, screen, theme, visible, emphasis);
+    if (state.samples) for (const sample of emphasis.samples) drawSampleRing(context, data, scene.stage, screen, theme, sample);
+    drawNames(context, theme, names);
   }
+}
+
+/** The marks in a window, in the order of drawing. */
+export function visible(scene: Scene, screen: Screen, { width, height }: Size): Mark[] {
+  return scene.marks.filter((mark) => {
+    const side = mark.side * screen.markScale;
+    const [x, y] = [mark.x * screen.scale + screen.x, mark.y * screen.scale + screen.y];
+    return x + side >= 0 && y + side >= 0 && x - side <= width && y - side <= height;
+  });
+}
+
+/** Names of the marks in a window that are in full colour. */
+export function namesIn(data: MapData, state: State, scene: Scene, screen: Screen, emphasis: Emphasis, window: Size): PlacedName[] {
+  if (!state.names || !scene.still) return [];
+  return placedNames(data, screen, visible(scene, screen, window).filter((mark) => opacity(mark, scene, emphasis) === 1), window);
 }
 
 export function opacity(mark: Mark, scene: Scene, { found, selected }: Emphasis): number {
@@ -97,48 +121,26 @@ function drawRings(context: CanvasRenderingContext2D, scene: Scene, screen: Scre
   }
 }
 
-const NAME_FONT = `600 12px ${FONT}`;
-
-function drawNames(
-  context: CanvasRenderingContext2D,
-  data: MapData,
-  scene: Scene,
-  screen: Screen,
-  theme: Theme,
-  visible: Mark[],
-  emphasis: Emphasis,
-): void {
+/** Names with a halo of the ground, so that they can be read on marks. */
+export function drawNames(context: CanvasRenderingContext2D, theme: Theme, names: PlacedName[]): void {
   context.font = NAME_FONT;
   context.textAlign = "center";
   context.textBaseline = "top";
   context.lineJoin = "round";
+  context.strokeStyle = theme.muted;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (const { line } of names) {
+    if (!line) continue;
+    context.moveTo(line[0], line[1]);
+    context.lineTo(line[2], line[3]);
+  }
+  context.stroke();
   context.strokeStyle = theme.paper;
   context.lineWidth = 4;
   context.fillStyle = theme.ink;
-  for (const { text, x, y } of placedNames(data, scene, screen, visible, emphasis)) {
+  for (const { text, x, y } of names) {
     context.strokeText(text, x, y);
     context.fillText(text, x, y);
   }
-}
-
-/** The name of each class once, under its heaviest mark in sight, where there is room. */
-export function placedNames(data: MapData, scene: Scene, screen: Screen, visible: Mark[], emphasis: Emphasis): { text: string; x: number; y: number }[] {
-  const named = new Map<number, Mark>();
-  for (const mark of visible) {
-    const found = mark.stage.majority[mark.k];
-    if (found !== null && !named.has(found) && opacity(mark, scene, emphasis) === 1) named.set(found, mark);
-  }
-  const [, measure] = canvas(1, 1);
-  measure.font = NAME_FONT;
-  const placed: { text: string; x: number; y: number; half: number }[] = [];
-  for (const [of, mark] of named) {
-    const height = mark.stage.sprites ? tile(mark, mark.side)[1] : 2 * RADIUS * mark.side;
-    const text = short(data.classes!.names[of], 24);
-    const x = mark.x * screen.scale + screen.x;
-    const y = mark.y * screen.scale + screen.y + (height / 2) * screen.markScale + 3;
-    const half = measure.measureText(text).width / 2 + 3;
-    const covered = placed.some((other) => Math.abs(other.x - x) < other.half + half && Math.abs(other.y - y) < 15);
-    if (!covered) placed.push({ text, x, y, half });
-  }
-  return placed;
 }

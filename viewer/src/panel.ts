@@ -3,8 +3,10 @@
 import { classColor, type Theme } from "./colors";
 import { csv } from "./csv";
 import { idOf, membersOf, type MapData } from "./data";
-import { classBars, facts, nearest, outstanding, portraits } from "./details";
+import { classBars, facts, nearest, outstanding, portraits, quote, sampleDetail } from "./details";
 import { copy, count, download, h, percent, short, shown } from "./dom";
+import { factList } from "./glossary";
+import { labelOf } from "./labels";
 import type { Stage } from "./scene";
 import type { Found } from "./search";
 import { thumbnail } from "./sprites";
@@ -18,6 +20,10 @@ export interface PanelContext {
   stage: Stage;
   theme: Theme;
   found: Found | null;
+  /** A sample that is looked at. */
+  sample: number | null;
+  /** Tells which one is. */
+  look(sample: number): void;
   select(prototypes: number[]): void;
   announce(text: string): void;
 }
@@ -39,20 +45,29 @@ export function panel(context: PanelContext, selected: number[]): HTMLElement {
 function onePrototype(context: PanelContext, k: number): HTMLElement {
   const { data, stage, theme } = context;
   const near = nearest(stage, k, 6);
+  const label = labelOf(data, stage.level, k);
   return h(
     "div",
     { class: "gm-prototype" },
     h("h2", {}, `Prototype ${k}`),
+    label !== null && h("p", { class: "gm-label" }, short(label, 200)),
     portraits(data, stage, k),
+    !data.pictures && quote(data, membersOf(stage.level, k)[0], 400),
     facts(data, stage, k),
     data.classes && h("h3", {}, "Classes"),
     classBars(data, stage, k, theme, 6),
     outstanding(data, stage, k) && h("h3", {}, "Stands out by"),
     outstanding(data, stage, k),
     near.length > 0 && h("h3", {}, "Nearest prototypes"),
-    near.length > 0 && h("div", { class: "gm-chips" }, ...near.map((other) => h("button", { type: "button", click: () => context.select([other]) }, `#${other}`))),
+    near.length > 0 && h("div", { class: "gm-chips" }, ...near.map((other) => h("button", { type: "button", click: () => context.select([other]) }, chip(context, other)))),
     members(context, k),
   );
+}
+
+/** The number of a prototype with its label, if it has one. */
+function chip({ data, stage }: PanelContext, k: number): string {
+  const label = labelOf(data, stage.level, k);
+  return label === null ? `#${k}` : `#${k} ${short(label, 22)}`;
 }
 
 /** Copy and download, for some prototypes. */
@@ -79,7 +94,9 @@ function members(context: PanelContext, k: number): HTMLElement {
   const box = h("div", { class: "gm-members" });
   const detail = h("div", { class: "gm-sample", "aria-live": "polite" });
   const order = stage.level.ordered ? "the most typical first, the farthest last" : "in the order of the data";
-  let page = 0;
+  const at = context.sample === null ? -1 : all.indexOf(context.sample);
+  if (at >= 0) detail.replaceChildren(sampleDetail(data, context.sample!));
+  let page = Math.max(0, Math.floor(at / PAGE));
   const pages = Math.ceil(all.length / PAGE);
   const status = h("span", {});
   const turn = (step: number) => () => {
@@ -91,7 +108,7 @@ function members(context: PanelContext, k: number): HTMLElement {
   const show = () => {
     const start = page * PAGE;
     const shownNow = all.subarray(start, start + PAGE);
-    box.replaceChildren(data.pictures ? thumbnails(context, shownNow, detail) : rows(context, k, start, shownNow));
+    box.replaceChildren(data.pictures ? thumbnails(context, shownNow) : rows(context, k, start, shownNow));
     status.textContent = `${start + 1}–${start + shownNow.length} of ${all.length.toLocaleString("en")}`;
     back.disabled = page === 0;
     forth.disabled = page >= pages - 1;
@@ -113,7 +130,7 @@ function isFound({ found }: PanelContext, sample: number): boolean {
   return Boolean(found?.samples?.[sample]);
 }
 
-function thumbnails(context: PanelContext, samples: Uint32Array, detail: HTMLElement): HTMLElement {
+function thumbnails(context: PanelContext, samples: Uint32Array): HTMLElement {
   const { data, theme } = context;
   const tiles = Array.from(samples, (sample) => {
     const picture = thumbnail(data, sample);
@@ -126,28 +143,14 @@ function thumbnails(context: PanelContext, samples: Uint32Array, detail: HTMLEle
         class: isFound(context, sample) ? "gm-thumb gm-hit" : "gm-thumb",
         title: of === null ? name : `${name}: ${short(data.classes!.names[of], 60)}`,
         style: of === null ? null : `--class:${classColor(data, of, theme)}`,
-        click: () => detail.replaceChildren(sampleDetail(context, sample)),
+        "aria-pressed": String(context.sample === sample),
+        click: () => context.look(sample),
       },
       picture ?? h("span", { class: "gm-nopicture" }, "no picture here"),
       h("span", {}, name),
     );
   });
   return h("div", { class: "gm-thumbs" }, ...tiles);
-}
-
-/** Everything known of one sample. */
-function sampleDetail({ data }: PanelContext, sample: number): HTMLElement {
-  const entries: [string, string][] = [["id", short(idOf(data, sample), 400)], ["row", String(sample)]];
-  if (data.classes) entries.push(["class", short(data.classes.names[data.classes.of[sample]], 400)]);
-  for (const column of data.columns) {
-    entries.push([short(column.name, 60), column.numbers ? shown(column.numbers[sample], 6) : short(column.text![sample], 400)]);
-  }
-  return h(
-    "div",
-    { class: "gm-sample-inside" },
-    thumbnail(data, sample),
-    h("dl", { class: "gm-facts" }, ...entries.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
-  );
 }
 
 function rows(context: PanelContext, k: number, start: number, samples: Uint32Array): HTMLElement {
@@ -159,12 +162,19 @@ function rows(context: PanelContext, k: number, start: number, samples: Uint32Ar
     const cells = [
       short(idOf(data, sample), 60),
       ...(data.classes ? [short(data.classes.names[data.classes.of[sample]], 40)] : []),
-      ...columns.map((column) => (column.numbers ? shown(column.numbers[sample]) : short(column.text![sample], 60))),
+      ...columns.map((column) => (column.numbers ? shown(column.numbers[sample]) : short(column.text![sample], 140))),
       ...(shares ? [percent(shares[offsets[k] + start + i])] : []),
     ];
-    return h("tr", { class: isFound(context, sample) ? "gm-hit" : null }, ...cells.map((cell) => h("td", {}, cell)));
+    const [first, ...others] = cells;
+    const open = h("button", { type: "button", title: "Everything known of this sample", click: () => context.look(sample) }, first);
+    return h("tr", { class: isFound(context, sample) ? "gm-hit" : null }, h("td", { class: breaks(first) }, open), ...others.map((cell) => h("td", { class: breaks(cell) }, cell)));
   });
-  return h("table", { class: "gm-table" }, h("thead", {}, h("tr", {}, ...head.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, ...body));
+  return h("table", { class: "gm-table" }, h("thead", {}, h("tr", {}, ...head.map((name) => h("th", { scope: "col", class: breaks(name) }, name)))), h("tbody", {}, ...body));
+}
+
+/** Words too long for a column are broken, others are not. */
+function breaks(text: string): string | null {
+  return /\S{17}/.test(text) ? "gm-breaks" : null;
 }
 
 function several(context: PanelContext, prototypes: number[]): HTMLElement {
@@ -177,12 +187,12 @@ function several(context: PanelContext, prototypes: number[]): HTMLElement {
     "div",
     { class: "gm-prototype" },
     h("h2", {}, "Selection"),
-    h("dl", { class: "gm-facts" }, ...entries.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+    factList(entries),
     actions(context, prototypes, "selection"),
     data.classes && h("h3", {}, "Classes"),
     data.classes && together(context, samples, theme),
     h("h3", {}, "Prototypes"),
-    h("div", { class: "gm-chips" }, ...prototypes.slice(0, 200).map((k) => h("button", { type: "button", click: () => context.select([k]) }, `#${k}`))),
+    h("div", { class: "gm-chips" }, ...prototypes.slice(0, 200).map((k) => h("button", { type: "button", click: () => context.select([k]) }, chip(context, k)))),
   );
 }
 

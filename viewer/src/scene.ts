@@ -1,6 +1,7 @@
 // What is on the map at one moment: a level, or the way from one to the next along the lineage.
 
-import { coloring, mixed, type Coloring, type Theme } from "./colors";
+import { coloring, type Coloring } from "./coloring";
+import { mixed, type Theme } from "./colors";
 import { classesOf, majority, type Level, type MapData } from "./data";
 import { bounds, frame, layout, turnOf, type Box, type Frame, type Layout } from "./layout";
 import { Sprites } from "./sprites";
@@ -40,6 +41,9 @@ export interface Scene {
   still: boolean;
 }
 
+/** Marks among their samples are smaller, and stand where they belong. */
+const AMONG_SAMPLES = 0.36;
+
 /** Links that carry less than this share of both their ends are not drawn, unless they are all an end has. */
 const LEAST_SHARE = 0.12;
 
@@ -53,8 +57,13 @@ export class Scenes {
   private colorings = new Map<string, Coloring>();
   private stages = new Map<string, Stage>();
 
-  constructor(private data: MapData) {
-    this.turn = turnOf(data.levels[data.levels.length - 1]);
+  /** On a window that is higher than wide, a map is as well. */
+  constructor(
+    private data: MapData,
+    upright: boolean,
+  ) {
+    const last = data.levels[data.levels.length - 1];
+    this.turn = turnOf(last) + (upright && last.dims === 2 ? Math.PI / 2 : 0);
   }
 
   at(state: State, theme: Theme): Scene {
@@ -72,11 +81,11 @@ export class Scenes {
     return this.stage(Math.round(state.level), state, theme);
   }
 
-  /** The box that holds the marks, on the way from one level to the next in between theirs. */
-  bounds(state: State): Box {
+  /** The box that holds the marks, on the way from one level to the next in between theirs; with `all`, far ones too. */
+  bounds(state: State, all = false): Box {
     const below = Math.min(this.data.levels.length - 1, Math.floor(state.level));
     const above = Math.min(this.data.levels.length - 1, below + 1);
-    const [here, there] = [below, above].map((index) => cached(this.boxes, `${index} ${layoutKey(state)}`, () => bounds(this.layout(index, state))));
+    const [here, there] = [below, above].map((index) => cached(this.boxes, `${index} ${layoutKey(state)} ${all}`, () => bounds(this.layout(index, state), this.frame(index, state), all)));
     const eased = ease(state.level - below);
     const between = (key: keyof Box) => here[key] + (there[key] - here[key]) * eased;
     return { x: between("x"), y: between("y"), width: between("width"), height: between("height") };
@@ -87,7 +96,9 @@ export class Scenes {
   }
 
   private layout(index: number, state: State): Layout {
-    const make = () => layout(this.data.levels[index], this.frame(index, state), state.size, state.spread);
+    const level = this.data.levels[index];
+    const among = state.samples && level.samplePlaces !== null;
+    const make = () => layout(level, this.frame(index, state), state.size * (among ? AMONG_SAMPLES : 1), state.spread && !among);
     return cached(this.layouts, `${index} ${layoutKey(state)}`, make);
   }
 
@@ -149,8 +160,8 @@ export class Scenes {
 }
 
 /** What the places of marks depend on, besides the level. */
-function layoutKey({ axes, size, spread }: State): string {
-  return `${axes} ${size} ${spread}`;
+function layoutKey({ axes, size, spread, samples }: State): string {
+  return `${axes} ${size} ${spread} ${samples}`;
 }
 
 /** Slow at both ends. */

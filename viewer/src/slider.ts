@@ -3,6 +3,7 @@
 import { curveMonotoneX, line } from "d3-shape";
 import type { MapData } from "./data";
 import { h, s, shown } from "./dom";
+import { term } from "./glossary";
 import type { Store } from "./state";
 
 /** Time from one level to the next, in milliseconds. */
@@ -150,7 +151,7 @@ export class Slider {
         "li",
         {},
         s("svg", { width: 22, height: 8 }, s("line", { x1: 0, x2: 22, y1: 4, y2: 4, class: "gm-line", "stroke-dasharray": dash || null })),
-        name,
+        term(name.split(" ")[0], name),
         h("b", { "data-series": i }),
       ),
     );

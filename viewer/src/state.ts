@@ -2,7 +2,7 @@
 
 export type Glyph = "mean" | "medoid" | "profile" | "pie" | "disc";
 export type Theme = "auto" | "light" | "dark";
-export type Tab = "overview" | "prototype" | "list";
+export type Tab = "overview" | "prototype" | "groups" | "list";
 
 export interface View {
   /** Centre of the window on the page of the map, and magnification: 1 shows all of it. */
@@ -15,7 +15,7 @@ export interface State {
   /** Position on the path: whole at a level, between them in between. */
   level: number;
   glyph: Glyph;
-  /** "class", "purity", "hardness", "plain", or "column:" and a name. */
+  /** "class", "name", "purity", "hardness", "plain", or "column:", "feature:" or "number:" and which. */
   color: string;
   spread: boolean;
   samples: boolean;
@@ -27,12 +27,17 @@ export interface State {
   theme: Theme;
   query: string;
   selected: number[];
+  /** A sample that is looked at, or null. */
+  sample: number | null;
+  /** A selection put aside, to compare the next one with. */
+  kept: number[];
   tab: Tab;
   view: View | null;
 }
 
-/** The least and the most that a map can be magnified. */
+/** The least and the most that a map can be magnified; less where something lies far away. */
 export const FURTHEST = 0.5;
+const LEAST = 0.001;
 export const NEAREST = 80;
 
 type Listener = (state: State, before: State) => void;
@@ -77,13 +82,15 @@ export function toHash(state: State, start: State): string {
   put("theme", state.theme, start.theme);
   put("query", state.query, start.query);
   put("selected", state.selected.slice(0, 500), start.selected);
+  put("kept", state.kept.slice(0, 500), start.kept);
+  put("sample", state.sample ?? "", start.sample ?? "");
   put("tab", state.tab, start.tab);
   if (state.view) put("view", [round(state.view.x, 1), round(state.view.y, 1), round(state.view.zoom, 3)], "");
   return entries.toString();
 }
 
 /** What the address says, as far as it makes sense for this map. */
-export function fromHash(hash: string, start: State, limits: { levels: number; dims: number; glyphs: Glyph[]; colors: string[] }): State {
+export function fromHash(hash: string, start: State, limits: { levels: number; dims: number; samples: number; glyphs: Glyph[]; colors: string[] }): State {
   const entries = new URLSearchParams(hash.replace(/^#/, ""));
   const state = { ...start };
   const text = (key: string) => entries.get(key);
@@ -103,13 +110,16 @@ export function fromHash(hash: string, start: State, limits: { levels: number; d
   state.ink = flag("ink", start.ink);
   state.size = number("size", 0.4, 2.5, start.size);
   state.theme = among("theme", ["auto", "light", "dark"], start.theme);
-  state.tab = among("tab", ["overview", "prototype", "list"], start.tab);
+  state.tab = among("tab", ["overview", "prototype", "groups", "list"], start.tab);
   state.query = (text("query") ?? start.query).slice(0, 1000);
   const axes = numbers("axes").filter((axis) => Number.isInteger(axis) && axis >= 0 && axis < limits.dims);
   if (axes.length === 2) state.axes = [axes[0], axes[1]];
-  state.selected = numbers("selected").filter((k) => Number.isInteger(k) && k >= 0);
+  const whole = (key: string) => numbers(key).filter((k) => Number.isInteger(k) && k >= 0);
+  state.selected = whole("selected");
+  state.kept = whole("kept");
+  state.sample = whole("sample").find((i) => i < limits.samples) ?? null;
   const view = numbers("view");
-  if (view.length === 3 && view[2] > 0) state.view = { x: view[0], y: view[1], zoom: Math.min(NEAREST, Math.max(FURTHEST, view[2])) };
+  if (view.length === 3 && view[2] > 0) state.view = { x: view[0], y: view[1], zoom: Math.min(NEAREST, Math.max(LEAST, view[2])) };
   return state;
 }
 

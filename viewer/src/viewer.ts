@@ -1,64 +1,36 @@
 // The page: puts the parts together, and keeps them telling the same story.
 
-import { DARK, LIGHT, colorChoices, type Theme } from "./colors";
+import { startState, type Options, type Viewer } from "./api";
+import { colorChoices } from "./coloring";
+import { DARK, LIGHT, type Theme } from "./colors";
 import { controls, glyphChoices } from "./controls";
-import type { MapData } from "./data";
-import { card } from "./details";
+import { labelsOf, type MapData } from "./data";
 import { count, h, short } from "./dom";
 import { exportMenu } from "./exports";
 import type { Figure } from "./figure";
+import { footer, helpDialog, sentence } from "./help";
+import { HoverCard } from "./hover";
+import { keyActions } from "./keys";
 import { legend } from "./legend";
-import { list } from "./list";
-import { MapView } from "./map";
-import { overview } from "./overview";
-import { panel } from "./panel";
+import { MapView, type Target } from "./map";
+import { printing } from "./print";
 import { Scenes } from "./scene";
 import { Search, type Found } from "./search";
+import { sideOf } from "./side";
 import { Slider } from "./slider";
-import { areDrawings } from "./sprites";
+import type { TraitKind } from "./traits";
 import { fromHash, Store, toHash, type State, type Tab } from "./state";
-
-/** A map in a page. */
-export interface Viewer {
-  /** Shows something else: any part of the state. */
-  update(patch: Partial<State>): void;
-  /** What is shown now. */
-  readonly state: State;
-  /** Where a prototype of the level shown is drawn, in pixels from the corner of the map. */
-  placeOf(k: number): [number, number];
-  /** Leaves the element as it was. */
-  destroy(): void;
-}
 
 const TABS: [Tab, string][] = [
   ["overview", "Overview"],
   ["prototype", "Prototype"],
+  ["groups", "Groups"],
   ["list", "List"],
 ];
 
-/** What a map shows at first. */
-export function startState(data: MapData): State {
-  return {
-    level: data.levels.length - 1,
-    glyph: glyphChoices(data)[0],
-    color: colorChoices(data)[0].value,
-    spread: true,
-    samples: false,
-    names: false,
-    ink: data.pictures !== null && areDrawings(data.pictures),
-    size: 1,
-    axes: [0, 1],
-    theme: "auto",
-    query: "",
-    selected: [],
-    tab: "overview",
-    view: null,
-  };
-}
-
-/** Puts a map into an element. With `address`, the state is kept in the address of the page. */
-export function mount(root: HTMLElement, data: MapData, options: { address?: boolean; state?: Partial<State> } = {}): Viewer {
-  return new Page(root, data, options.address ?? false, options.state ?? {});
+/** Puts a map into an element, as high as its `--gromap-height`, or as the window. */
+export function mount(root: HTMLElement, data: MapData, options: Options = {}): Viewer {
+  return new Page(root, data, options);
 }
 
 class Page implements Viewer {
@@ -72,40 +44,52 @@ class Page implements Viewer {
   private preference = matchMedia("(prefers-color-scheme: dark)");
   private ends = new AbortController();
   private parts = {
-    card: h("div", { class: "gm-card", hidden: true }),
     legend: h("div", { class: "gm-legend" }),
-    side: h("div", { class: "gm-side-inside" }),
+    side: h("div", { class: "gm-side-inside", id: "gm-side", role: "tabpanel", tabindex: 0 }),
     live: h("div", { class: "gm-live", "aria-live": "polite" }),
     found: h("span", { class: "gm-found" }),
     query: h("input", { type: "search", placeholder: "Search ids, classes, text", "aria-label": "Search", autocomplete: "off", spellcheck: "false" }),
     subtitle: h("p", {}),
+    outside: h("button", { type: "button", class: "gm-outside", hidden: true, title: "They lie far from the others, which would be small with them in sight" }),
+    sheet: h("button", { type: "button", class: "gm-sheet", "aria-expanded": "false", "aria-controls": "gm-side", "aria-label": "Details" }, h("i", {})),
     lasso: h("button", { type: "button", title: "Lasso (l)", "aria-label": "Lasso", "aria-pressed": "false" }, "Lasso"),
-    tabs: TABS.map(([tab, name]) => h("button", { type: "button", role: "tab", "data-tab": tab }, name)),
+    tabs: TABS.map(([tab, name]) => h("button", { type: "button", role: "tab", id: `gm-tab-${tab}`, "aria-controls": "gm-side", "data-tab": tab }, name)),
   };
+  private help: HTMLDialogElement;
+  private card: HoverCard;
+  private kind: TraitKind | null = null;
 
   constructor(
     private root: HTMLElement,
     private data: MapData,
-    private address: boolean,
-    given: Partial<State>,
+    private options: Options,
   ) {
+    const { address } = options;
     this.start = startState(data);
+    this.help = helpDialog(data);
+    this.card = new HoverCard(data, () => this.scenes.nearest(this.store.state, this.theme()), () => this.theme());
     const limits = {
       levels: data.levels.length,
       dims: Math.max(2, data.levels[0].dims),
+      samples: data.samples,
       glyphs: glyphChoices(data),
       colors: colorChoices(data).map(({ value }) => value),
     };
     const asked = address ? fromHash(location.hash, this.start, limits) : this.start;
-    this.store = new Store({ ...asked, ...given });
-    this.scenes = new Scenes(data);
+    this.store = new Store({ ...asked, ...options.state });
+    // A view that was asked for is one of the map as it lies on a wide window.
+    const upright = this.store.state.view === null && root.clientWidth > 0 && root.clientWidth < 0.7 * innerHeight;
+    this.scenes = new Scenes(data, upright);
     this.search = new Search(data);
     this.controls = controls(data, this.store);
-    this.map = new MapView(data, this.store, this.scenes, () => this.theme(), () => this.found()?.prototypes ?? null, {
-      hover: (k, x, y) => this.hover(k, x, y),
-      pick: (k, add) => this.pick(k, add),
+    this.map = new MapView(data, this.store, this.scenes, () => this.theme(), () => this.found(), {
+      hover: (target, x, y) => this.card.show(target, x, y),
+      pick: (target, add) => this.pickTarget(target, add),
       lasso: (prototypes, add) => this.lasso(prototypes, add),
-      resized: () => this.fillLegend(),
+      resized: () => {
+        this.fillLegend();
+        this.tellOutside();
+      },
     });
     if (data.levels.length > 1) this.slider = new Slider(data, this.store);
     this.build();
@@ -157,6 +141,7 @@ class Page implements Viewer {
       { class: "gm-header" },
       h("div", { class: "gm-title" }, h("h1", { title: short(data.title, 400) }, short(data.title, 120)), parts.subtitle),
       h("div", { class: "gm-search" }, parts.query, parts.found),
+      h("button", { type: "button", class: "gm-about", title: "How to read this (?)", "aria-label": "How to read this", click: () => this.explain() }, "?"),
       h("button", { type: "button", class: "gm-theme", title: "Light or dark (d)", "aria-label": "Light or dark", click: () => this.toggleTheme() }, "◐"),
       exportMenu({
         figure: () => this.figure(),
@@ -170,74 +155,78 @@ class Page implements Viewer {
       parts.lasso,
       h("button", { type: "button", title: "Zoom in (+)", "aria-label": "Zoom in", click: () => this.map.zoomBy(1.5) }, "+"),
       h("button", { type: "button", title: "Zoom out (-)", "aria-label": "Zoom out", click: () => this.map.zoomBy(1 / 1.5) }, "−"),
-      h("button", { type: "button", title: "Show all (0)", "aria-label": "Show all", click: () => this.map.fit() }, "Fit"),
+      h("button", { type: "button", title: "Show all (0)", "aria-label": "Fit: show all", click: () => this.map.fit() }, "Fit"),
     );
     this.controls.element.append(zoomers);
-    this.map.element.append(parts.card);
-    const side = h("aside", { class: "gm-side", "aria-label": "Details" }, h("div", { class: "gm-tabs", role: "tablist" }, ...parts.tabs), parts.side);
+    this.map.element.append(this.card.element, parts.outside);
+    const tabs = h("div", { class: "gm-tabs", role: "tablist", "aria-label": "Details" }, ...parts.tabs);
+    const side = h("aside", { class: "gm-side", "aria-label": "Details" }, parts.sheet, tabs, parts.side);
     const stage = h("div", { class: "gm-stage" }, this.controls.element, this.map.element, parts.legend, this.slider?.element ?? null);
     this.root.classList.add("gm");
-    this.root.replaceChildren(header, h("div", { class: "gm-body" }, stage, side), this.footer(), parts.live);
+    this.root.replaceChildren(header, h("div", { class: "gm-body" }, stage, side), footer(data, () => this.explain(".gm-made")), parts.live, this.help);
+    printing(this.root, () => this.figure(), this.ends.signal);
   }
 
-  private footer(): HTMLElement {
-    const { parameters, version, hash } = this.data;
-    const entry = (name: string, value: string) => h("span", {}, h("i", {}, short(name, 60)), " ", short(value, 120));
-    return h(
-      "footer",
-      { class: "gm-footer" },
-      ...parameters.map(([name, value]) => entry(name, value)),
-      entry("gromap", version),
-      hash !== null && entry("data", hash),
-    );
+  /** Opens "How to read this", at its beginning or at a part of it. */
+  private explain(part?: string): void {
+    if (!this.help.open) this.help.showModal();
+    const target = part ? this.help.querySelector(part) : null;
+    if (target) target.scrollIntoView();
+    else this.help.scrollTop = 0;
   }
 
   private figure(): Figure {
     const { clientWidth: width, clientHeight: height } = this.map.element;
-    const emphasis = { ...this.map.emphasis(), hovered: null };
+    const emphasis = { ...this.map.emphasis(), hovered: null, samples: [] };
     return { data: this.data, state: this.store.state, scene: this.scenes.at(this.store.state, LIGHT), screen: this.map.screen(), emphasis, width, height };
   }
 
-  private announce(text: string): void {
+  private silence = 0;
+
+  private announce(text: string, time = 1800): void {
     const { live } = this.parts;
     live.textContent = text;
     live.classList.add("gm-told");
-    setTimeout(() => live.classList.remove("gm-told"), 1800);
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => live.classList.remove("gm-told"), time);
   }
 
   private toggleTheme(): void {
     this.store.set({ theme: this.theme().dark ? "light" : "dark" });
   }
 
-  private hover(k: number | null, x: number, y: number): void {
-    const box = this.parts.card;
-    box.hidden = k === null;
-    if (k === null) {
-      delete box.dataset.prototype;
-      return;
-    }
-    if (box.dataset.prototype !== String(k)) {
-      box.dataset.prototype = String(k);
-      box.replaceChildren(card(this.data, this.scenes.nearest(this.store.state, this.theme()), k, this.theme()));
-    }
-    const { clientWidth, clientHeight } = this.map.element;
-    const { offsetWidth, offsetHeight } = box;
-    const left = x + 18 + offsetWidth > clientWidth ? x - offsetWidth - 18 : x + 18;
-    const top = Math.min(Math.max(8, y - 30), clientHeight - offsetHeight - 8);
-    box.style.transform = `translate(${Math.max(8, left)}px, ${Math.max(8, top)}px)`;
+  private pickTarget(target: Target | null, add: boolean): void {
+    const { level } = this.scenes.nearest(this.store.state, this.theme());
+    if (target && "sample" in target) this.store.set({ sample: target.sample, selected: [labelsOf(this.data, level)[target.sample]], tab: "prototype" });
+    else this.pick(target?.prototype ?? null, add);
+    if (!target) return;
+    this.setSheet(true);
+    const [side, map] = [this.root.querySelector<HTMLElement>(".gm-side")!, this.map.element.getBoundingClientRect()];
+    // What was tapped stays in sight above the sheet.
+    const top = this.root.getBoundingClientRect().bottom - side.offsetHeight;
+    const [k] = this.store.state.selected;
+    if (getComputedStyle(side).position === "absolute" && k !== undefined) this.map.reveal(k, Math.max(0, map.bottom - top));
   }
 
   private pick(k: number | null, add: boolean): void {
-    const { selected } = this.store.state;
-    if (k === null) this.store.set({ selected: [] });
-    else if (add) this.store.set({ selected: selected.includes(k) ? selected.filter((other) => other !== k) : [...selected, k], tab: "prototype" });
-    else this.store.set({ selected: [k], tab: "prototype" });
+    const { selected, tab } = this.store.state;
+    // Groups follow the selection; every other tab gives way to the prototype.
+    const next = tab === "groups" ? tab : "prototype";
+    if (k === null) this.store.set({ selected: [], sample: null });
+    else if (add) this.store.set({ selected: selected.includes(k) ? selected.filter((other) => other !== k) : [...selected, k], sample: null, tab: next });
+    else this.store.set({ selected: [k], sample: null, tab: next });
+  }
+
+  /** On a small screen details come up over the map. */
+  private setSheet(open: boolean): void {
+    this.root.classList.toggle("gm-open", open);
+    this.parts.sheet.setAttribute("aria-expanded", String(open));
   }
 
   private lasso(prototypes: number[], add: boolean): void {
     const before = add ? this.store.state.selected : [];
     this.setLasso(false);
-    this.store.set({ selected: [...new Set([...before, ...prototypes])], tab: "prototype" });
+    this.store.set({ selected: [...new Set([...before, ...prototypes])], sample: null, tab: this.store.state.tab === "groups" ? "groups" : "prototype" });
     this.announce(`${count(prototypes.length, "prototype")} selected`);
   }
 
@@ -252,43 +241,56 @@ class Page implements Viewer {
     const { query, lasso, tabs } = this.parts;
     query.addEventListener("input", () => this.store.set({ query: query.value }));
     lasso.addEventListener("click", () => this.setLasso(!this.map.lassoMode));
-    for (const tab of tabs) tab.addEventListener("click", () => this.store.set({ tab: tab.dataset.tab as Tab }));
+    for (const tab of tabs) {
+      tab.addEventListener("click", () => {
+        this.setSheet(true);
+        this.store.set({ tab: tab.dataset.tab as Tab });
+      });
+    }
+    this.parts.sheet.addEventListener("click", () => this.setSheet(!this.root.classList.contains("gm-open")));
+    this.parts.outside.addEventListener("click", () => this.map.showAll());
+    // A word that was pressed says what it means.
+    this.root.addEventListener("click", (event) => {
+      const { meaning } = (event.target as HTMLElement).dataset ?? {};
+      if (meaning) this.announce(meaning, 6000);
+    }, { signal });
     this.preference.addEventListener("change", () => this.changed(this.store.state, null), { signal });
     this.root.addEventListener("keydown", (event) => this.key(event), { signal });
+    // In a page of others, keys are theirs until the map has the focus.
     document.addEventListener("keydown", (event) => {
-      if (event.target === document.body) this.key(event);
+      if (this.options.address && event.target === document.body) this.key(event);
     }, { signal });
   }
 
   private key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
+    // The dialog has keys of its own.
+    if (this.help.open) return;
     if (event.key === "Escape") {
       this.setLasso(false);
-      this.store.set({ selected: [], query: "" });
+      this.setSheet(false);
+      this.store.set({ selected: [], sample: null, query: "" });
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
-    const act: Record<string, () => void> = {
-      "+": () => this.map.zoomBy(1.4),
-      "=": () => this.map.zoomBy(1.4),
-      "-": () => this.map.zoomBy(1 / 1.4),
-      "0": () => this.map.fit(),
-      f: () => this.map.fit(),
-      ArrowLeft: () => this.map.panBy(60, 0),
-      ArrowRight: () => this.map.panBy(-60, 0),
-      ArrowUp: () => this.map.panBy(0, 60),
-      ArrowDown: () => this.map.panBy(0, -60),
-      n: () => this.step(1),
-      p: () => this.step(-1),
-      l: () => this.setLasso(!this.map.lassoMode),
-      d: () => this.toggleTheme(),
-      "/": () => this.parts.query.focus(),
-    };
+    const act = this.actions[event.key];
     // Arrows also scroll lists and move between buttons; only the map gives them its meaning.
-    if (!(event.key in act) || (event.key.startsWith("Arrow") && target !== this.map.canvas && target !== document.body)) return;
+    if (!act || (event.key.startsWith("Arrow") && target !== this.map.canvas && target !== document.body)) return;
     event.preventDefault();
-    act[event.key]();
+    act();
   }
+
+  private actions = keyActions({
+    zoom: (factor) => this.map.zoomBy(factor),
+    fit: () => this.map.fit(),
+    pan: (dx, dy) => this.map.panBy(dx, dy),
+    step: (by) => this.step(by),
+    lasso: () => this.setLasso(!this.map.lassoMode),
+    theme: () => this.toggleTheme(),
+    samples: () => this.store.set({ samples: !this.store.state.samples }),
+    search: () => this.parts.query.focus(),
+    explain: () => this.explain(),
+  });
 
   /** Goes through the prototypes by weight. */
   private step(by: number): void {
@@ -308,19 +310,21 @@ class Page implements Viewer {
     if (differs("theme")) this.root.dataset.theme = theme.dark ? "dark" : "light";
     this.controls.update(state);
     this.slider?.update();
-    if (differs("level", "glyph", "color", "axes", "size", "spread")) this.map.point(null, 0, 0);
+    if (differs("level", "glyph", "color", "axes", "size", "spread", "samples")) this.map.point(null, 0, 0);
     if (differs("query") && this.parts.query.value !== state.query) this.parts.query.value = state.query;
     if (differs("query") || newLevel) this.tellFound();
-    if (newLevel) this.parts.subtitle.textContent = `${count(stage.level.prototypes, "prototype")} of ${count(this.data.samples, "sample")}`;
-    if (differs("level", "axes", "size", "spread", "view") && before) this.map.restore();
+    if (newLevel) this.parts.subtitle.replaceChildren(h("b", {}, `${count(stage.level.prototypes, "prototype")} of ${count(this.data.samples, "sample")}`), ` ${sentence(this.data, stage.level.prototypes)}`);
+    if (differs("level", "axes", "size", "spread", "samples", "view") && before) this.map.restore();
+    if (differs("level", "axes", "size", "spread", "samples", "view")) this.tellOutside();
     const zoomed = state.view?.zoom !== before?.view?.zoom;
-    if (differs("color", "glyph", "theme", "query", "size", "spread", "axes") || newLevel || zoomed) {
+    if (differs("color", "glyph", "theme", "query", "size", "spread", "samples", "axes") || newLevel || zoomed) {
       this.fillLegend();
     }
-    const sided = { overview: newLevel, prototype: differs("selected", "color", "query") || newLevel, list: differs("selected", "query") || newLevel };
+    const sided = { overview: newLevel, prototype: differs("selected", "sample", "color", "query") || newLevel, groups: differs("selected", "kept") || newLevel, list: differs("selected", "query") || newLevel };
     if (differs("tab", "theme") || sided[state.tab]) this.fillSide(state, theme);
     this.map.invalidate();
-    if (this.address && before) this.remember();
+    if (before) this.options.changed?.(state);
+    if (this.options.address && before) this.remember();
   }
 
   private fillLegend(): void {
@@ -330,6 +334,13 @@ class Page implements Viewer {
     this.parts.legend.replaceChildren(legend(this.data, stage, state, this.theme(), this.map.screen().markScale, find));
   }
 
+  /** Says that something lies far away, while the map is fitted without it. */
+  private tellOutside(): void {
+    const found = this.store.state.view ? 0 : this.map.outside;
+    this.parts.outside.hidden = found === 0;
+    this.parts.outside.textContent = `${count(found, "prototype")} outside: show all`;
+  }
+
   private tellFound(): void {
     const found = this.found();
     this.parts.found.textContent = found ? `${count(found.count, "sample")} in ${count(found.prototypes.size, "prototype")}` : "";
@@ -337,19 +348,27 @@ class Page implements Viewer {
 
   private fillSide(state: State, theme: Theme): void {
     const { data, parts } = this;
-    for (const tab of parts.tabs) tab.setAttribute("aria-selected", String(tab.dataset.tab === state.tab));
-    const stage = this.scenes.nearest(state, theme);
+    for (const tab of parts.tabs) {
+      const on = tab.dataset.tab === state.tab;
+      tab.setAttribute("aria-selected", String(on));
+      tab.tabIndex = on ? 0 : -1;
+    }
     const select = (selected: number[]) => {
-      this.store.set({ selected, tab: "prototype" });
+      this.store.set({ selected, sample: null, tab: "prototype" });
       if (selected.length === 1) this.map.reveal(selected[0]);
     };
-    const content = {
-      overview: () => overview(data, stage, theme, (k) => select([k])),
-      prototype: () => panel({ data, stage, theme, found: this.found(), select, announce: (text) => this.announce(text) }, state.selected),
-      list: () => list(data, stage, new Set(state.selected), this.found()?.prototypes ?? null, (k) => select([k])),
-    }[state.tab]();
+    const turn = (kind: TraitKind) => {
+      this.kind = kind;
+      this.fillSide(this.store.state, this.theme());
+    };
+    const announce = (text: string) => this.announce(text);
+    const set = (patch: Partial<State>) => this.store.set(patch);
+    const content = sideOf({ data, stage: this.scenes.nearest(state, theme), theme, state, found: this.found(), kind: this.kind, turn, select, set, announce });
     parts.side.replaceChildren(content);
-    if (state.tab !== "list") parts.side.scrollTop = 0;
+    parts.side.setAttribute("aria-labelledby", `gm-tab-${state.tab}`);
+    const looked = state.tab === "prototype" && state.sample !== null ? parts.side.querySelector(".gm-sample-inside") : null;
+    if (looked) looked.scrollIntoView({ block: "nearest" });
+    else if (state.tab !== "list") parts.side.scrollTop = 0;
   }
 
   private timer = 0;

@@ -1,14 +1,14 @@
 // What a person does with a map, and what the page then shows.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { facts, opened, page, saved, text } from "./harness.mjs";
-import { drawn, placeOf, settled, SHOTS, state } from "./pages.mjs";
+import { drawn, MAPS, placeOf, settled, SHOTS, state } from "./pages.mjs";
 
 test("a map opens from a file and shows itself", async () => {
   await opened("shapes");
   assert.equal(await text("h1"), "Shapes");
-  assert.equal(await text(".gm-title p"), "40 prototypes of 1,200 samples");
-  assert.match(await text(".gm-footer"), /method tsnekhorn.*seed 0.*gromap \d+\.\d+\.\d+.*data 3f9a0c5e/s);
+  assert.equal(await text(".gm-title b"), "40 prototypes of 1,200 samples");
   assert.match(await text(".gm-legend"), /disc.*square.*bar.*cross.*ring.*weight.*%/s);
   assert.ok((await drawn(page)).count > 20_000);
   await page.screenshot({ path: `${SHOTS}shapes.png` });
@@ -163,7 +163,7 @@ test("the wheel zooms and a drag pans", async () => {
   assert.ok(Math.abs(during.count / (await drawn(page)).count - 1) < 0.02);
   const after = await page.evaluate(() => gromap.viewer.placeOf(0));
   assert.ok(Math.abs(after[0] - before[0] - 40) < 1.5 && Math.abs(after[1] - before[1] - 25) < 1.5);
-  await page.click('[aria-label="Show all"]');
+  await page.click('[aria-label="Fit: show all"]');
   assert.equal((await state(page)).view, null);
 });
 
@@ -215,4 +215,49 @@ test("a page can be mounted, updated and taken away again", async () => {
   });
   assert.deepEqual([found.empty, found.left], [true, 0]);
   assert.match(found.told, /^240 samples/);
+});
+
+test("a page of others is told what is selected, keeps its keys, and gives the map its height", async () => {
+  await opened("shapes");
+  const found = await page.evaluate(async () => {
+    const data = await gromap.decode(document.getElementById("gromap-data").textContent);
+    gromap.viewer.destroy();
+    const root = document.getElementById("gromap");
+    root.style.setProperty("--gromap-height", "500px");
+    const told = [];
+    const viewer = gromap.mount(root, data, { changed: ({ selected }) => told.push(selected.join()) });
+    viewer.update({ selected: [4, 2] });
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "d", bubbles: true }));
+    return { told, height: root.clientHeight, theme: viewer.state.theme };
+  });
+  assert.deepEqual(found, { told: ["4,2"], height: 500, theme: "auto" });
+});
+
+test("the widget of a notebook shows the map and tells Python what is selected", async () => {
+  await opened("shapes");
+  // The page taken apart as python/gromap/_widget.py does it, and its own code to render.
+  const html = readFileSync(`${MAPS}/shapes.html`, "utf8");
+  const python = readFileSync(new URL("../../python/gromap/_widget.py", import.meta.url), "utf8");
+  const render = /_RENDER = """(.*?)"""/s.exec(python)[1];
+  const script = /<script>(.*)<\/script>/s.exec(html)[1];
+  const payload = /<script id="gromap-data"[^>]*>(.*?)<\/script>/s.exec(html)[1];
+  const notebook = await page.context().newPage();
+  await notebook.setContent(`<style>${/<style>(.*?)<\/style>/s.exec(html)[1]}</style><div id="cell"></div>`);
+  const found = await notebook.evaluate(
+    async ([module, payload]) => {
+      const url = URL.createObjectURL(new Blob([module], { type: "text/javascript" }));
+      const { default: widget } = await import(url);
+      const state = { _payload: payload, height: 420, _wanted: [], _state: null };
+      const listeners = {};
+      const model = { get: (key) => state[key], set: (key, value) => (state[key] = value), save_changes: () => {}, on: (name, act) => (listeners[name] = act) };
+      const end = await widget.render({ model, el: document.getElementById("cell") });
+      state._wanted = [7];
+      listeners["change:_wanted"]();
+      const shown = { height: document.querySelector(".gm").clientHeight, heading: document.querySelector(".gm-side h2").textContent, told: state._state };
+      end();
+      return { ...shown, left: document.getElementById("cell").childNodes.length };
+    },
+    [script + render, payload],
+  );
+  assert.deepEqual(found, { height: 420, heading: "Prototype 7", told: { selected: [7], sample: null, level: 0 }, left: 0 });
 });

@@ -1,7 +1,8 @@
 // Maps of every kind: hostile, tiny, huge, without labels, without pictures, in three dimensions.
 import assert from "node:assert/strict";
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { exported, opened, page, text } from "./harness.mjs";
 import { drawn, MAPS, pixel, placeOf, settled, SHOTS, state } from "./pages.mjs";
 
@@ -132,6 +133,12 @@ test("a pan over 5,000 prototypes with pictures takes less than 50 ms a frame", 
   }
   console.log(`pans over 5,000 prototypes: medians of ${medians.map((median) => median.toFixed(1)).join(", ")} ms a frame`);
   assert.ok(Math.min(...medians) < 50, `${medians} ms`);
+});
+
+test("the page's own code is under 120 kB gzipped", () => {
+  const asset = (name) => readFileSync(new URL(`../../crates/gromap-report/assets/${name}`, import.meta.url));
+  const size = ["viewer.js", "viewer.css"].reduce((sum, name) => sum + gzipSync(asset(name), { level: 9 }).length, 0);
+  assert.ok(size < 120_000, `${size} bytes`);
 });
 
 test("200 prototypes of MNIST with 10,000 members are under 6 MB", { skip: !existsSync(`${MAPS}/mnist.html`) && "there is no MNIST here" }, () => {

@@ -37,7 +37,7 @@ async function follows(level) {
   assert.ok(Math.abs(now - level) < 0.06, `at ${now}, and the pointer at ${level}`);
   assert.equal(Number(await page.inputValue(".gm-track input")), now);
   assert.equal(await text(".gm-n"), `${SIZES[Math.round(now)]} prototypes`);
-  assert.equal(await text(".gm-title p"), `${SIZES[Math.round(now)]} prototypes of 1,200 samples`);
+  assert.equal(await text(".gm-title b"), `${SIZES[Math.round(now)]} prototypes of 1,200 samples`);
   assert.ok(Math.abs((await page.getAttribute(".gm-cursor", "x1")) - (100 * now) / (SIZES.length - 1)) < 0.01);
 }
 

@@ -51,6 +51,15 @@ fn demo_finds_the_kinds_of_clothing() {
 }
 
 #[test]
+fn the_page_goes_from_five_prototypes_to_two_hundred() {
+    let bench = Bench::new();
+    bench.json(&["demo"]);
+    let page = bench.text("gromap-demo.html");
+    assert!(page.len() < 3_000_000, "{} bytes", page.len());
+    assert!(page.contains("<title>Fashion-MNIST, 2,000 pictures</title>"));
+}
+
+#[test]
 fn the_seed_decides_the_result() {
     let run = |seed| json(&["demo", "--prototypes", "5", "--seed", seed], "2");
     assert_eq!(run("3"), run("3"));

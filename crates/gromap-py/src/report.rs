@@ -21,6 +21,10 @@ pub(crate) struct About<'py> {
     samples: Option<SamplesArgument<'py>>,
     feature_names: Option<Vec<String>>,
     parameters: Vec<(String, String)>,
+    /// A name of each prototype, level by level.
+    names: Option<Vec<Vec<String>>>,
+    /// Numbers of each prototype, level by level.
+    numbers: Vec<(String, Vec<Vec<f64>>)>,
 }
 
 #[derive(FromPyObject)]
@@ -84,6 +88,12 @@ fn draw<'py>(
     }
     if let Some(names) = about.feature_names {
         report = report.feature_names(names);
+    }
+    if let Some(names) = about.names {
+        report = report.prototype_names(names);
+    }
+    for (name, numbers) in about.numbers {
+        report = report.prototype_numbers(name, numbers);
     }
     report = report.parameters(about.parameters);
     py.detach(|| draw(&report)).map_err(refused)

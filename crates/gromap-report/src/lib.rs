@@ -30,6 +30,7 @@ mod classes;
 mod error;
 mod layout;
 mod level;
+mod names;
 mod page;
 mod palette;
 mod payload;
@@ -38,6 +39,7 @@ mod png;
 mod report;
 mod scores;
 mod svg;
+mod telling;
 
 pub use classes::Classes;
 pub use error::Error;

@@ -10,6 +10,7 @@
 use std::io::Write;
 
 use flate2::{Compression, GzBuilder};
+use gromap::Model;
 use serde_json::{Value, json};
 
 use crate::base64;
@@ -17,6 +18,7 @@ use crate::level::{Level, Profiles};
 use crate::palette;
 use crate::pictures::{Images, MEAN_BYTES, SAMPLE_BYTES};
 use crate::report::{Column, Report};
+use crate::telling::Telling;
 
 /// Arrays one after the other.
 #[derive(Default)]
@@ -40,6 +42,7 @@ macro_rules! element {
 }
 
 element!(u8, "u8");
+element!(u16, "u16");
 element!(u32, "u32");
 element!(f32, "f32");
 element!(f64, "f64");
@@ -94,6 +97,7 @@ fn header(report: &Report<'_>, levels: &[Level<'_>], arrays: &mut Arrays) -> Val
             })
         })
         .collect();
+    let telling = report.telling();
     let silhouette = if report.classes.is_some() { "classes" } else { "members" };
     json!({
         "format": 1,
@@ -109,7 +113,8 @@ fn header(report: &Report<'_>, levels: &[Level<'_>], arrays: &mut Arrays) -> Val
         "plain": palette::PLAIN,
         "pictures": report.images.as_ref().map(|images| pictures(images, levels, arrays)),
         "silhouetteOf": silhouette,
-        "levels": levels_of(report, levels, arrays),
+        "telling": telling.as_ref().map(|telling| telling_of(telling, arrays)),
+        "levels": levels_of(report, levels, telling.as_ref(), arrays),
         "lineage": links,
         "parameters": report.parameters,
         "hash": report.data_hash,
@@ -183,9 +188,52 @@ fn mean_factor(images: &Images, levels: &[Level<'_>]) -> usize {
     images.factor(levels.iter().map(Level::len).sum(), MEAN_BYTES)
 }
 
-fn levels_of(report: &Report<'_>, levels: &[Level<'_>], arrays: &mut Arrays) -> Vec<Value> {
+fn levels_of(report: &Report<'_>, levels: &[Level<'_>], telling: Option<&Telling>, arrays: &mut Arrays) -> Vec<Value> {
     let reduced = report.images.as_ref().map(|images| (images, mean_factor(images, levels)));
-    levels.iter().map(|level| level_of(level, reduced, arrays)).collect()
+    let one = |(at, level): (usize, &Level<'_>)| {
+        let mut value = level_of(level, reduced, arrays);
+        value["features"] = json!(telling.map(|telling| arrays.add(telling.means(level.model))));
+        value["names"] = json!(report.prototype_names.as_ref().map(|names| &names[at]));
+        let numbers = report.prototype_numbers.iter();
+        value["numbers"] = numbers
+            .map(|(name, numbers)| json!({ "name": name, "values": arrays.add(numbers[at].iter().copied()) }))
+            .collect();
+        value
+    };
+    levels.iter().enumerate().map(one).collect()
+}
+
+fn telling_of(telling: &Telling, arrays: &mut Arrays) -> Value {
+    json!({
+        "columns": arrays.add(telling.columns.iter().copied()),
+        "explained": telling.explained.as_ref().map(|explained| arrays.add(explained.iter().copied())),
+    })
+}
+
+/// The places of the samples in 65,536 steps of the range of each axis, finer than any screen. `None` where samples have no
+/// places but those of their prototypes.
+fn places_of(model: &Model, arrays: &mut Arrays) -> Option<Value> {
+    let places = model.sample_places();
+    // A plan that was changed after the fit may be of other samples than the places.
+    if model.weights.len() == model.plan.len() || places.rows() != model.plan.len() {
+        return None;
+    }
+    let range = |axis: usize| {
+        let values = (0..places.rows()).map(|i| places[(i, axis)]);
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
+    };
+    let ranges: Vec<(f64, f64)> = (0..places.columns()).map(range).collect();
+    let step = |(low, high): &(f64, f64)| if high > low { (high - low) / f64::from(u16::MAX) } else { 1.0 };
+    let steps: Vec<f64> = ranges.iter().map(step).collect();
+    let quantised = |(at, x): (usize, &f64)| {
+        let axis = at % places.columns();
+        ((x - ranges[axis].0) / steps[axis]).round() as u16
+    };
+    Some(json!({
+        "low": ranges.iter().map(|range| range.0).collect::<Vec<f64>>(),
+        "step": steps,
+        "at": arrays.add(places.values().iter().enumerate().map(quantised)),
+    }))
 }
 
 fn level_of(level: &Level<'_>, reduced: Option<(&Images, usize)>, arrays: &mut Arrays) -> Value {
@@ -212,7 +260,7 @@ fn level_of(level: &Level<'_>, reduced: Option<(&Images, usize)>, arrays: &mut A
         "offsets": arrays.add(level.offsets.iter().copied()),
         "members": arrays.add(level.members.iter().copied()),
         "shares": level.shares.as_ref().map(|shares| arrays.add(shares.iter().copied())),
-        "embedding": level.shares.as_ref().map(|_| arrays.add(model.embedding().values().iter().map(|&x| x as f32))),
+        "samplePlaces": places_of(model, arrays),
         "ordered": level.ordered,
         "hardness": arrays.add(level.hardness.iter().copied()),
         "classes": classes,

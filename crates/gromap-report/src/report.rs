@@ -9,6 +9,7 @@ use crate::classes::Classes;
 use crate::error::Error;
 use crate::level::Level;
 use crate::pictures::Images;
+use crate::telling::Telling;
 use crate::{page, payload, svg};
 
 /// The links from the prototypes of one level to those of the next: (before, here, shared mass).
@@ -31,6 +32,10 @@ pub struct Report<'a> {
     pub(crate) feature_names: Option<Vec<String>>,
     pub(crate) parameters: Vec<(String, String)>,
     pub(crate) data_hash: Option<String>,
+    /// A name of each prototype, level by level.
+    pub(crate) prototype_names: Option<Vec<Vec<String>>>,
+    /// Numbers of each prototype, level by level.
+    pub(crate) prototype_numbers: Vec<(String, Vec<Vec<f64>>)>,
 }
 
 /// One value for each sample.
@@ -67,6 +72,8 @@ impl<'a> Report<'a> {
             feature_names,
             parameters: Vec::new(),
             data_hash: None,
+            prototype_names: None,
+            prototype_numbers: Vec::new(),
         }
     }
 
@@ -128,6 +135,19 @@ impl<'a> Report<'a> {
         self
     }
 
+    /// Names of the prototypes, one list for each level. Without them a prototype goes by its largest class, by the features
+    /// that it stands out by, or by the first words of its most typical member, whichever there is.
+    pub fn prototype_names(mut self, names: Vec<Vec<String>>) -> Self {
+        self.prototype_names = Some(names);
+        self
+    }
+
+    /// Adds a number of each prototype to colour by, such as how stable it is; one list for each level, NaN where unknown.
+    pub fn prototype_numbers(mut self, name: impl Into<String>, numbers: Vec<Vec<f64>>) -> Self {
+        self.prototype_numbers.push((name.into(), numbers));
+        self
+    }
+
     /// One HTML file: viewer, styles and data, nothing fetched.
     pub fn html(&self) -> Result<String, Error> {
         self.check()?;
@@ -137,7 +157,12 @@ impl<'a> Report<'a> {
     /// The map as a static picture in vectors; of a path, its last level.
     pub fn svg(&self) -> Result<String, Error> {
         self.check()?;
-        Ok(svg::draw(self, &Level::new(self, self.last()?)))
+        Ok(svg::draw(self, (self.models.len() - 1, &Level::new(self, self.last()?))))
+    }
+
+    /// Which features the page shows.
+    pub(crate) fn telling(&self) -> Option<Telling> {
+        Telling::new(self, &self.models)
     }
 
     /// Number of samples.
@@ -190,7 +215,27 @@ impl<'a> Report<'a> {
         if let Some(images) = &self.images {
             images.check(samples)?;
         }
+        self.check_prototypes()?;
         self.check_features(samples)
+    }
+
+    /// What comes once for each prototype of each level.
+    fn check_prototypes(&self) -> Result<(), Error> {
+        let names = self.prototype_names.iter().map(|names| ("names of prototypes".to_owned(), lengths(names)));
+        let numbers =
+            self.prototype_numbers.iter().map(|(name, numbers)| (format!("values of {name:?}"), lengths(numbers)));
+        for (what, found) in names.chain(numbers) {
+            Error::check_length(format!("levels of {what}"), self.models.len(), found.len())?;
+            for (level, (model, found)) in self.models.iter().zip(found).enumerate() {
+                Error::check_length(format!("{what} on level {level}"), model.weights.len(), found)?;
+            }
+        }
+        for (at, (name, _)) in self.prototype_numbers.iter().enumerate() {
+            if self.prototype_numbers[..at].iter().any(|(other, _)| other == name) {
+                return Err(Error::SameName(name.clone()));
+            }
+        }
+        Ok(())
     }
 
     fn check_features(&self, samples: usize) -> Result<(), Error> {
@@ -216,6 +261,10 @@ impl<'a> Report<'a> {
             (None, None) => None,
         }
     }
+}
+
+fn lengths<T>(levels: &[Vec<T>]) -> Vec<usize> {
+    levels.iter().map(Vec::len).collect()
 }
 
 /// Points whose distances to the means of their prototypes can be taken.

@@ -1,10 +1,11 @@
-//! The map as a static picture in vectors, for papers and notebooks: marks, their classes, and what an area means.
+//! The map as a static picture in vectors, for papers and notebooks: marks, their names and classes, and what an area means.
 
 use std::fmt::Write;
 
 use crate::base64;
 use crate::layout::{self, Mark};
-use crate::level::Level;
+use crate::level::{Level, Profiles};
+use crate::names;
 use crate::page::escaped;
 use crate::palette;
 use crate::pictures::MEAN_BYTES;
@@ -28,8 +29,8 @@ const NAMED: usize = 24;
 /// Characters of a name that are shown.
 const NAME_LENGTH: usize = 22;
 
-/// Draws the first two axes of a level.
-pub(crate) fn draw(report: &Report<'_>, level: &Level<'_>) -> String {
+/// Draws the first two axes of a level, which is the one at an index of a path.
+pub(crate) fn draw(report: &Report<'_>, (index, level): (usize, &Level<'_>)) -> String {
     let at = |k: usize, axis: usize| level.model.prototypes.row(k).get(axis).copied().unwrap_or(0.0);
     let mut places: Vec<[f64; 2]> = (0..level.len()).map(|k| [at(k, 0), at(k, 1)]).collect();
     if level.model.prototypes.columns() == 2 {
@@ -59,10 +60,20 @@ pub(crate) fn draw(report: &Report<'_>, level: &Level<'_>) -> String {
     let mut order: Vec<usize> = (0..level.len()).collect();
     order.sort_by(|&a, &b| level.model.weights[b].total_cmp(&level.model.weights[a]).then(a.cmp(&b)));
     let pictures = Pictures::new(report, level);
-    for k in order {
+    for &k in &order {
         let class = level.classes.as_ref().and_then(|classes| classes[k].first());
         let paint = class.map_or_else(|| format!("fill=\"{}\"", palette::PLAIN), |share| palette::paint(share.0));
         draw_mark(&mut svg, marks[k], &paint, &pictures, level, k);
+    }
+    for name in names::placed(report, (index, level), &marks, &order, width.max(LEAST_WIDTH)) {
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-weight=\"600\" font-size=\"12\" stroke-width=\"3.5\" \
+             stroke-linejoin=\"round\" paint-order=\"stroke\">{}</text>",
+            name.x,
+            name.y + 4.5,
+            escaped(&name.text),
+        );
     }
     svg.push_str("</g>\n");
     draw_sizes(&mut svg, level, &marks, page.1 - MARGIN);
@@ -81,6 +92,12 @@ impl<'r> Pictures<'r> {
     fn new(report: &'r Report<'r>, level: &Level<'_>) -> Self {
         let factor = report.images.as_ref().map_or(1, |images| images.factor(level.len(), MEAN_BYTES));
         Self { report, factor }
+    }
+
+    /// Features as bars, where they have names: without, bars say nothing.
+    fn profiles<'l>(&self, level: &'l Level<'_>) -> Option<&'l Profiles> {
+        let named = self.report.feature_names.is_some();
+        level.profiles.as_ref().filter(|profiles| named && profiles.bins > 1)
     }
 
     /// The mean picture of a prototype as a link, and its ratio of width to height.
@@ -108,11 +125,34 @@ fn draw_mark(svg: &mut String, mark: Mark, paint: &str, pictures: &Pictures<'_>,
             width - 2.0 * border,
             height - 2.0 * border,
         );
+    } else if let Some(profiles) = pictures.profiles(level) {
+        draw_profile(svg, mark, paint, profiles, k);
     } else {
         // A disc of the same area as the square.
         let radius = side / std::f64::consts::PI.sqrt();
         let _ = writeln!(svg, "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{radius:.2}\" fill-opacity=\"0.85\" {paint}/>");
     }
+}
+
+/// The features of a prototype as bars: up from the middle above the mean of the map, down below it.
+fn draw_profile(svg: &mut String, Mark { x, y, side }: Mark, paint: &str, profiles: &Profiles, k: usize) {
+    let (left, top, inner) = (x - side / 2.0, y - side / 2.0, 0.84 * side);
+    let step = inner / profiles.bins as f64;
+    let mut path = String::new();
+    for (bin, &score) in profiles.bars[k * profiles.bins..(k + 1) * profiles.bins].iter().enumerate() {
+        let score = f64::from(score).clamp(-2.0, 2.0) / 2.0;
+        let height = (score.abs() * inner / 2.0).max(0.4);
+        let (bar_x, bar_y) = (left + 0.08 * side + bin as f64 * step, y - if score > 0.0 { height } else { 0.0 });
+        let width = (0.8 * step).max(0.4);
+        let _ = write!(path, "M{bar_x:.2} {bar_y:.2}h{width:.2}v{height:.2}h-{width:.2}z");
+    }
+    let _ = writeln!(
+        svg,
+        "<rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"{side:.2}\" height=\"{side:.2}\" rx=\"{:.2}\" fill-opacity=\"0.16\" \
+         {paint}/><path d=\"{path}\" stroke=\"none\" {}/>",
+        0.08 * side,
+        paint.split(" stroke").next().unwrap_or(paint),
+    );
 }
 
 /// What an area means: a mark of a round weight.

@@ -67,6 +67,16 @@ impl Payload {
         self.bytes(array, 4).as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
     }
 
+    fn u16s(&self, array: &Value) -> Vec<u16> {
+        assert_eq!(array["type"], "u16");
+        self.bytes(array, 2).as_chunks::<2>().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect()
+    }
+
+    fn f32s(&self, array: &Value) -> Vec<f32> {
+        assert_eq!(array["type"], "f32");
+        self.bytes(array, 4).as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+    }
+
     fn f64s(&self, array: &Value) -> Vec<f64> {
         assert_eq!(array["type"], "f64");
         self.bytes(array, 8).as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
@@ -190,7 +200,64 @@ fn soft_plans_say_how_much_of_each_member() {
     let level = &payload.header["levels"][0];
     assert_eq!(level["shares"]["length"], level["members"]["length"]);
     assert_eq!(level["members"]["length"], 2 * SAMPLES);
-    assert_eq!(level["embedding"]["length"], 2 * SAMPLES);
+    assert_eq!(level["samplePlaces"]["at"]["length"], 2 * SAMPLES);
+}
+
+#[test]
+fn every_sample_has_its_own_place() {
+    let model = model();
+    let payload = Payload::of(&Report::new(&model).html().unwrap());
+    let found = &payload.header["levels"][0]["samplePlaces"];
+    let number = |key: &str, axis: usize| found[key][axis].as_f64().unwrap();
+    let steps = payload.u16s(&found["at"]);
+    assert_eq!(steps.len(), 2 * SAMPLES);
+    for (at, (&step, &place)) in steps.iter().zip(model.sample_places().values()).enumerate() {
+        let again = number("low", at % 2) + number("step", at % 2) * f64::from(step);
+        assert!((again - place).abs() <= 0.51 * number("step", at % 2), "{again} {place}");
+    }
+    assert!(steps.contains(&0) && steps.contains(&u16::MAX));
+    // Where every sample is a prototype, their places are the samples'.
+    let whole = GromovDr::builder().method(gromap::Method::Pca).every_sample().fit(samples()).unwrap();
+    assert!(Payload::of(&Report::new(&whole).html().unwrap()).header["levels"][0]["samplePlaces"].is_null());
+}
+
+#[test]
+fn features_come_with_the_most_telling_first() {
+    let (model, samples) = (model(), samples());
+    let features = model.features.as_ref().unwrap();
+    let payload = Payload::of(&Report::new(&model).samples(&samples).html().unwrap());
+    let telling = &payload.header["telling"];
+    let (columns, explained) = (payload.u32s(&telling["columns"]), payload.f32s(&telling["explained"]));
+    assert!(explained.is_sorted_by(|a, b| a >= b) && explained[0] <= 1.0, "{explained:?}");
+    let means = payload.f32s(&payload.header["levels"][0]["features"]);
+    for (k, row) in means.chunks_exact(4).enumerate() {
+        columns.iter().zip(row).for_each(|(&j, &mean)| assert_eq!(mean, features[(k, j as usize)] as f32));
+    }
+    // Without samples there is nothing to compare with, and with pictures nothing to tell.
+    let payload = Payload::of(&Report::new(&model).html().unwrap());
+    assert_eq!(payload.u32s(&payload.header["telling"]["columns"]), [0, 1, 2, 3]);
+    assert!(payload.header["telling"]["explained"].is_null());
+    assert!(Payload::of(&Report::new(&model).images(pictures()).html().unwrap()).header["telling"].is_null());
+}
+
+#[test]
+fn prototypes_may_have_names_and_numbers_on_every_level() {
+    let path = path();
+    let sizes: Vec<usize> = path.models.iter().map(|model| model.weights.len()).collect();
+    let names = |tail: usize| sizes.iter().map(|&n| (0..n + tail).map(|k| format!("group {k}")).collect()).collect();
+    let numbers = || sizes.iter().map(|&n| (0..n).map(|k| k as f64).collect()).collect();
+    let report = Report::of_path(&path).prototype_names(names(0)).prototype_numbers("stability", numbers());
+    let payload = Payload::of(&report.html().unwrap());
+    let last = &payload.header["levels"][2];
+    assert_eq!(last["names"][1], "group 1");
+    assert_eq!(last["numbers"][0]["name"], "stability");
+    assert_eq!(payload.f64s(&last["numbers"][0]["values"])[2], 2.0);
+    let refused = |report: Report<'_>| report.html().unwrap_err().to_string();
+    let wrong = refused(Report::of_path(&path).prototype_names(names(1)));
+    assert_eq!(wrong, format!("names of prototypes on level 0: expected {}, found {}", sizes[0], sizes[0] + 1));
+    let wrong = refused(Report::of_path(&path).prototype_numbers("age", vec![vec![1.0]]));
+    assert_eq!(wrong, "levels of values of \"age\": expected 3, found 1");
+    assert_eq!(refused(report.prototype_numbers("stability", numbers())), "two columns are named \"stability\"");
 }
 
 #[test]
@@ -267,6 +334,21 @@ fn svg_draws_every_prototype() {
     let pictured = report.svg().unwrap();
     assert_eq!(pictured.matches("<image").count(), 6);
     assert!(names().iter().all(|name| pictured.contains(name.as_str())));
+}
+
+#[test]
+fn an_svg_names_its_prototypes_and_shows_their_features() {
+    let model = model();
+    let groups: Vec<String> = (0..6).map(|k| format!("<group {k}>")).collect();
+    let svg = Report::new(&model).prototype_names(vec![groups]).svg().unwrap();
+    assert!((0..6).all(|k| svg.contains(&format!(">&lt;group {k}&gt;</text>"))), "{svg}");
+    // A class is named once in each region, and once in the legend.
+    let classes = Classes { names: names(), of_samples: classes() };
+    let svg = Report::new(&model).classes(classes).svg().unwrap();
+    assert!(names().iter().all(|name| svg.matches(&format!(">{name}</text>")).count() >= 2));
+    let features = ["a", "b", "c", "d"].map(String::from).to_vec();
+    let svg = Report::new(&model).feature_names(features).svg().unwrap();
+    assert_eq!((svg.matches("<path d=").count(), svg.matches("<circle").count()), (6, 0));
 }
 
 #[test]

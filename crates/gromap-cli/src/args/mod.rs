@@ -329,9 +329,9 @@ Examples:
   gromap demo --prototypes 50 -o clothes.html"
 )]
 pub(crate) struct DemoArgs {
-    /// Number of prototypes, 1 to 2000
-    #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 20, value_parser = prototypes())]
-    pub(crate) prototypes: u32,
+    /// Number of prototypes, 1 to 2000 [default: a slider from 5 to 200, of which the map of 20 is printed]
+    #[arg(short = 'n', long, value_name = "NUMBER", value_parser = prototypes())]
+    pub(crate) prototypes: Option<u32>,
 
     /// Random seed; the same seed gives the same result
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]

@@ -1,8 +1,12 @@
 //! `gromap demo`: maps the embedded images by the default method, prints a summary and writes the page.
+//!
+//! The page is a path from few prototypes to many, since that is what a first look should show; the summary is of one level that fits
+//! a terminal. With `--prototypes` there is only that one.
 
 use std::path::Path;
 
 use gromap::data::Samples;
+use gromap::options::Level;
 use gromap::{GromovDr, Matrix, Method, Run};
 use gromap_report::{Classes, Report};
 use serde_json::Value;
@@ -21,6 +25,10 @@ use crate::watch::{self, Voice, Watch};
 /// The default output; being the program's own file, it is replaced.
 const OUTPUT: &str = "gromap-demo.html";
 
+/// The levels of the page, and the one that is printed.
+const LEVELS: [usize; 6] = [5, 10, 20, 50, 100, 200];
+const PRINTED: usize = 20;
+
 pub(super) fn run(args: &DemoArgs) -> Outcome<Exit> {
     let output = match &args.output {
         Some(path) => {
@@ -30,20 +38,26 @@ pub(super) fn run(args: &DemoArgs) -> Outcome<Exit> {
         None => Output::new(Path::new(OUTPUT), Existing::Replace),
     };
     Output::check([&output], &[])?;
-    let recipe = GromovDr::builder().prototypes(args.prototypes as usize).seed(args.seed);
+    let sizes = args.prototypes.map_or(LEVELS.to_vec(), |asked| vec![asked as usize]);
+    let recipe = GromovDr::builder().seed(args.seed);
     let mut watch = Watch::new(Voice::Bar, recipe.common.settings.stopping.max_rounds);
     let (samples, classes) = images()?;
     watch.read();
-    let (model, threads) = watch::on_threads(None, || {
-        let model = recipe.fit_with(&samples.view().into(), Run { observer: Some(&mut watch), ..Run::default() })?;
-        Ok((model, rayon::current_num_threads()))
+    let (path, threads) = watch::on_threads(None, || {
+        let run = Run { observer: Some(&mut watch), ..Run::default() };
+        let path = recipe.path_with(&samples.view().into(), &sizes, Level::Fresh, run)?;
+        Ok((path, rayon::current_num_threads()))
     })?;
+    // Interrupted, a path has the levels that were reached.
+    let reached = &sizes[..path.models.len()];
+    let at = reached.iter().rposition(|&size| sizes.len() == 1 || size <= PRINTED).unwrap_or(0);
+    let (model, prototypes) = (&path.models[at], sizes[at]);
     let dataset = dataset(samples, classes);
     let run = results::Run {
         method: Method::default(),
         samples: IMAGES,
         features: Some(PIXELS),
-        prototypes: args.prototypes as usize,
+        prototypes,
         seed: args.seed,
         threads,
         seconds: watch.finish(),
@@ -51,13 +65,13 @@ pub(super) fn run(args: &DemoArgs) -> Outcome<Exit> {
     };
     let parameters = [
         ("method", Method::default().to_string()),
-        ("prototypes", args.prototypes.to_string()),
+        ("prototypes", reached.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
         ("seed", args.seed.to_string()),
     ];
     let mut page = Page::of_data(&dataset, None, parameters.map(|(name, value)| (name.to_owned(), value)).to_vec());
     page.title = Some("Fashion-MNIST, 2,000 pictures".into());
-    output.write(page.complete(Report::new(&model))?.html()?.as_bytes())?;
-    let summary = Summary::new(run, &model, dataset.classes.as_ref())?;
+    output.write(page.complete(Report::of_path(&path))?.html()?.as_bytes())?;
+    let summary = Summary::new(run, model, dataset.classes.as_ref())?;
     if args.json {
         let mut object = summary.to_json();
         object.insert("report".into(), Value::String(output.path().display().to_string()));

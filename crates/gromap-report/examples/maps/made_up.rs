@@ -16,6 +16,18 @@ const SHAPES: [&str; 5] = ["disc", "square", "bar", "cross", "ring"];
 /// Text that must stay text wherever it is shown.
 const HOSTILE: &str = "</script><img src=x onerror=\"window.hacked=1\"><b onclick='x'>&amp;";
 
+const NUMERALS: [&str; 12] =
+    ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+
+/// What texts are about, and the words they are made of.
+const TOPICS: [[&str; 8]; 5] = [
+    ["harbour", "ship", "tide", "anchor", "gull", "sail", "rope", "wave"],
+    ["oven", "flour", "butter", "sugar", "crust", "dough", "honey", "bread"],
+    ["violin", "choir", "chord", "tempo", "melody", "drum", "stage", "song"],
+    ["glacier", "summit", "ridge", "snow", "valley", "trail", "cairn", "peak"],
+    ["engine", "wheel", "brake", "piston", "gear", "axle", "fuel", "road"],
+];
+
 /// Writes every map.
 pub(crate) fn write(out: &Folder) -> Result<()> {
     let start = Instant::now();
@@ -29,6 +41,12 @@ pub(crate) fn write(out: &Folder) -> Result<()> {
     out.write("bare.html", &Report::new(&model).html()?, start)?;
     out.write("hostile.html", &hostile(&model).html()?, start)?;
     out.write("soft.html", &described(Report::new(&soft(&model)?), &shapes).html()?, start)?;
+
+    out.write("outliers.html", &described(Report::new(&outlying(&model)), &shapes).html()?, start)?;
+    let names: Vec<String> = (0..model.weights.len()).map(|k| format!("group {}", NUMERALS[k % 12])).collect();
+    let steady = (0..names.len()).map(|k| if k == 3 { f64::NAN } else { noise(k, 40) }).collect();
+    let named = described(Report::new(&model), &shapes).prototype_names(vec![names]);
+    out.write("named.html", &named.prototype_numbers("stability", vec![steady]).html()?, start)?;
 
     let path = recipe.clone().path(&samples, &[3, 5, 8, 13, 21, 34, 55, 89], Level::Warm)?;
     out.write("path.html", &described(Report::of_path(&path), &shapes).html()?, start)?;
@@ -47,6 +65,7 @@ pub(crate) fn write(out: &Folder) -> Result<()> {
     out.write("colour.html", &described(Report::new(&model), &colored).html()?, start)?;
 
     tabular(out, &recipe, start)?;
+    written(out, &recipe, start)?;
     let many = Shapes::new(10_000, 20, 20, 1);
     let model = placed(&model, 5000, 10_000)?;
     out.write("many.html", &described(Report::new(&model), &many).html()?, start)?;
@@ -194,6 +213,47 @@ fn placed(model: &Model, prototypes: usize, samples: usize) -> Result<Model> {
     placed.features = None;
     (placed.weights, placed.plan) = (plan.weights(), plan);
     Ok(placed)
+}
+
+/// The same map with its two lightest prototypes far away.
+fn outlying(model: &Model) -> Model {
+    let mut moved = model.clone();
+    let mut order: Vec<usize> = (0..model.weights.len()).collect();
+    order.sort_by(|&a, &b| model.weights[a].total_cmp(&model.weights[b]).then(a.cmp(&b)));
+    let widest = model.prototypes.values().iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+    let far = |k: usize, axis: usize| {
+        let away =
+            [(order[0], 0, 20.0), (order[1], 1, -15.0)].iter().find(|entry| (entry.0, entry.1) == (k, axis)).copied();
+        away.map_or(model.prototypes[(k, axis)], |entry| entry.2 * widest)
+    };
+    moved.prototypes = Matrix::from_fn(model.weights.len(), 2, far);
+    moved
+}
+
+/// Texts: a word's count is a feature, and nothing is known of classes.
+fn written(out: &Folder, recipe: &GromovDr, start: Instant) -> Result<()> {
+    let words: Vec<&str> = TOPICS.iter().flatten().copied().collect();
+    // A text has nine words, one in four of them about anything.
+    let word = |i: usize, at: usize| {
+        let topic = if noise(i, 60 + at) < 0.75 { i % TOPICS.len() } else { (noise(i, 80 + at) * 5.0) as usize };
+        topic * 8 + (noise(i, 100 + at).powf(1.5) * 8.0) as usize
+    };
+    let texts: Vec<Vec<usize>> = (0..800).map(|i| (0..9).map(|at| word(i, at)).collect()).collect();
+    let counts = Matrix::from_fn(800, words.len(), |i, j| texts[i].iter().filter(|&&word| word == j).count() as f64);
+    let model = recipe.clone().prototypes(30).fit(&counts)?;
+    let sentence = |text: &Vec<usize>| {
+        let said: Vec<&str> = text.iter().map(|&word| words[word]).collect();
+        format!("The {} and the {} were told of again.", said[..4].join(", the "), said[4..].join(", the "))
+    };
+    let report = Report::new(&model)
+        .title("What the letters are about")
+        .samples(&counts)
+        .feature_names(words.iter().map(|word| (*word).to_owned()).collect())
+        .column("letter", Column::Text(texts.iter().map(sentence).collect()))
+        .column("sent by", Column::Text((0..800).map(|i| NUMERALS[(noise(i, 50) * 4.0) as usize].into()).collect()))
+        .column("year", Column::Numbers((0..800).map(|i| (1900 + i % 5 * 20 + i % 7) as f64).collect()))
+        .parameters(vec![("method".into(), "tsnekhorn".into()), ("seed".into(), "0".into())]);
+    out.write("text.html", &report.html()?, start)
 }
 
 /// Numbers without pictures: profiles, features with names.

@@ -12,6 +12,7 @@ __all__ = [
     "__version__",
     "affinity",
     "agreement",
+    "balanced_transport",
     "cluster",
     "command",
     "fit",
@@ -54,10 +55,19 @@ def srgw(
     prototype_features: NDArray[np.float64] | None,
     loss: str,
     alpha: float,
+    rule: Any,
     settings: Any,
 ) -> dict[str, Any]: ...
 def srgw_barycenter(
-    inputs: Sequence[Any], shares: Sequence[float], prototypes: int, loss: str, alpha: float, settings: Any
+    inputs: Sequence[Any], shares: Sequence[float], prototypes: int, loss: str, alpha: float, rule: Any, settings: Any
+) -> dict[str, Any]: ...
+def balanced_transport(
+    costs: Any,
+    sample_weights: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    epsilon: float | None,
+    max_iter: int,
+    tol: float,
 ) -> dict[str, Any]: ...
 def affinity(samples: _Floats, recipe: Any, seed: int) -> dict[str, Any]: ...
 def symmetric_entropic(samples: _Floats, recipe: Any) -> dict[str, Any]: ...

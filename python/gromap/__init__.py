@@ -8,6 +8,7 @@ from gromap._core import __version__
 if TYPE_CHECKING:
     from gromap import affinity, metrics
     from gromap._clustering import GromovClustering
+    from gromap._coot import CootClustering
     from gromap._model_file import load
     from gromap._progress import Progress
     from gromap._reduction import GromovDR, Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BalancedTransport",
     "Barycenter",
+    "CootClustering",
     "GromovClustering",
     "GromovDR",
     "Path",
@@ -35,6 +37,7 @@ __all__ = [
 _HOMES = {
     "BalancedTransport": "_transport",
     "Barycenter": "_transport",
+    "CootClustering": "_coot",
     "GromovClustering": "_clustering",
     "GromovDR": "_reduction",
     "Path": "_reduction",

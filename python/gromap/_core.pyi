@@ -15,6 +15,7 @@ __all__ = [
     "balanced_transport",
     "cluster",
     "command",
+    "coot",
     "fit",
     "html",
     "neighborhood",
@@ -69,6 +70,7 @@ def balanced_transport(
     max_iter: int,
     tol: float,
 ) -> dict[str, Any]: ...
+def coot(parameters: Any, samples: _Floats, weights: NDArray[np.float64], running: Any) -> dict[str, Any]: ...
 def affinity(samples: _Floats, recipe: Any, seed: int) -> dict[str, Any]: ...
 def symmetric_entropic(samples: _Floats, recipe: Any) -> dict[str, Any]: ...
 def neighbors(

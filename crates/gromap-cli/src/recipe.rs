@@ -152,6 +152,8 @@ fn set_common(common: &mut Common, options: &FitOptions) {
     common.n_init = options.n_init;
     common.pca = options.pca;
     common.scale = options.scale;
+    // A file is read with the data; what it asks for takes no more memory.
+    common.rule.prototype_weights = options.prototype_weights.parse().unwrap_or(PrototypeWeights::Uniform);
     common.rule.min_weight = options.min_weight;
     common.rule.max_weight = options.max_weight;
     common.settings.solver = options.solver;

@@ -188,18 +188,25 @@ pub(crate) struct RuleArgument<'py> {
     max_weight: Option<f64>,
 }
 
+/// What clusters or prototypes weigh: a word, or their shares.
 #[derive(FromPyObject)]
-enum WeightsArgument<'py> {
+pub(crate) enum WeightsArgument<'py> {
     Name(String),
     Given(PyReadonlyArray1<'py, f64>),
 }
 
+impl WeightsArgument<'_> {
+    pub(crate) fn parse(&self) -> PyResult<PrototypeWeights> {
+        match self {
+            Self::Name(name) => word(name),
+            Self::Given(shares) => Ok(PrototypeWeights::Given(shares.as_slice()?.to_vec())),
+        }
+    }
+}
+
 impl RuleArgument<'_> {
     pub(crate) fn parse(&self) -> PyResult<WeightRule> {
-        let prototype_weights = match &self.prototype_weights {
-            WeightsArgument::Name(name) => word(name)?,
-            WeightsArgument::Given(shares) => PrototypeWeights::Given(shares.as_slice()?.to_vec()),
-        };
+        let prototype_weights = self.prototype_weights.parse()?;
         Ok(WeightRule { prototype_weights, min_weight: self.min_weight, max_weight: self.max_weight })
     }
 }

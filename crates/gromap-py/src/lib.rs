@@ -128,6 +128,45 @@ fn balanced_transport<'py>(
     results::balanced(py, &result)
 }
 
+/// Clusters of samples and of features, by attribute.
+#[derive(FromPyObject)]
+struct CootParameters<'py> {
+    n_clusters: usize,
+    n_feature_clusters: usize,
+    prototype_weights: arguments::WeightsArgument<'py>,
+    feature_weights: arguments::WeightsArgument<'py>,
+    n_init: usize,
+    max_iter: usize,
+    tol: f64,
+    seed: u64,
+}
+
+/// Co-clusters samples and features.
+#[pyfunction]
+fn coot<'py>(
+    py: Python<'py>,
+    parameters: CootParameters<'py>,
+    samples: arguments::SamplesArgument<'py>,
+    weights: numpy::PyReadonlyArray1<'py, f64>,
+    running: Running,
+) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
+    let weights = gromap::SampleWeights::new(weights.as_slice()?).map_err(to_python)?;
+    let (max_rounds, rel_tolerance) = (parameters.max_iter, parameters.tol);
+    let recipe = gromap::solve::Coot::builder(parameters.n_clusters, parameters.n_feature_clusters)
+        .prototype_weights(parameters.prototype_weights.parse()?)
+        .feature_weights(parameters.feature_weights.parse()?)
+        .n_init(parameters.n_init)
+        .stopping(gromap::observe::Stopping { max_rounds, rel_tolerance, abs_tolerance: 0.0 })
+        .seed(parameters.seed);
+    let samples = samples.samples()?;
+    let result = running.run(py, |reporter| recipe.fit_with(&samples, Some(&weights), reporter))?;
+    let out = results::outcome(py, &result.outcome)?;
+    out.set_item("plan", results::plan(py, &result.plan)?)?;
+    out.set_item("feature_plan", results::plan(py, &result.feature_plan)?)?;
+    out.set_item("summary", results::matrix(py, &result.summary)?)?;
+    Ok(out)
+}
+
 /// The `gromap` command; gives its exit code.
 #[pyfunction]
 fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
@@ -142,6 +181,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(affinity::symmetric_entropic, module)?)?;
     module.add_function(wrap_pyfunction!(balanced_transport, module)?)?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
+    module.add_function(wrap_pyfunction!(coot, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::agreement, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::neighborhood, module)?)?;
     module.add_function(wrap_pyfunction!(metrics::silhouette, module)?)?;

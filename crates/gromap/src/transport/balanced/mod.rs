@@ -27,6 +27,7 @@ use std::ops::Range;
 
 use self::basis::Basis;
 pub(crate) use self::sinkhorn::{Sinkhorn, sinkhorn};
+pub(crate) use self::start::nearest;
 use super::FeatureCost;
 use crate::numeric::Matrix;
 use crate::numeric::blocks::{BLOCK, blocks};

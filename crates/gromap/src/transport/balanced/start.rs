@@ -159,7 +159,7 @@ impl Placed {
 const NOWHERE: usize = usize::MAX;
 
 /// The sink of the lowest cost less potential for every sample, the first of equals.
-pub(super) fn nearest(costs: &dyn RowCosts, v: &[f64]) -> Vec<u32> {
+pub(crate) fn nearest(costs: &dyn RowCosts, v: &[f64]) -> Vec<u32> {
     blocks(costs.len()).flat_map_iter(|rows| nearest_of_block(costs, v, rows)).collect()
 }
 

@@ -381,7 +381,11 @@ impl<'a> Joint<'a> {
                 problem.with_free_part(FreePart { loss: self.loss, scale: self.scale, share: free }, constant)
             }
             (true, _) => {
-                let best = self.best_target(summary);
+                // With given weights samples move together, which the gradient does not see: a barrier would end every step.
+                let best = match self.demand {
+                    Some(_) => without_zeros(self.best_target(summary), self.loss),
+                    None => self.best_target(summary),
+                };
                 problem.plus(&TransportProblem::scaled(self.similarity, self.scale, &best, self.loss, free, constant))
             }
         }

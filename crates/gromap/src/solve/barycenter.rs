@@ -163,9 +163,23 @@ impl<'a> Barycenter<'a> {
                 let started = plans.into_iter().zip(products).zip(summaries);
                 let mut states: Vec<_> =
                     started.map(|((plan, products), summary)| TransportState::new(plan, products, summary)).collect();
+                let mut loss = first;
                 drive(stopping, observer, first, || {
+                    let before = (fit.demand.is_some()).then(|| (fit.plans.clone(), fit.summaries.clone()));
                     let moved = fit.alternate(&mut states);
-                    Round { loss: fit.loss() + fit.penalty(), moved }
+                    let next = fit.loss() + fit.penalty();
+                    match before {
+                        // The target was not quite the best one: a round that gains less than that costs is undone.
+                        Some((plans, summaries)) if next > loss => {
+                            (fit.plans, fit.summaries) = (plans, summaries);
+                            fit.gather();
+                            Round { loss, moved: false }
+                        }
+                        _ => {
+                            loss = next;
+                            Round { loss, moved }
+                        }
+                    }
                 })
             }
         };
@@ -299,6 +313,12 @@ impl<'f, 'a> Fit<'f, 'a> {
         Some((sums, weights))
     }
 
+    /// Brings TᵀX up to date with the plans.
+    fn gather(&mut self) {
+        let inputs = self.problem.inputs.iter().zip(&self.plans);
+        self.gathered = inputs.filter_map(|(input, plan)| Some(input.features.as_ref()?.gather(plan))).collect();
+    }
+
     /// F, zero where a prototype is not used.
     fn best_features(&self) -> Option<Matrix<'static>> {
         let (mut sums, weights) = self.feature_sums()?;
@@ -365,7 +385,11 @@ impl<'f, 'a> Fit<'f, 'a> {
 
     /// One round of plans given target and features, then target and features given plans.
     fn alternate(&mut self, states: &mut [TransportState<'_>]) -> bool {
-        let (target, features) = (self.summary().best_target(), self.best_features());
+        let (mut target, features) = (self.summary().best_target(), self.best_features());
+        if self.demand.is_some() {
+            // The gradient does not see what samples that move together do to each other: a barrier would end every step.
+            target = without_zeros(target, self.problem.loss);
+        }
         let problems = self.problems(&target, features.as_ref());
         let mut moved = false;
         for (s, (problem, state)) in problems.iter().zip(states).enumerate() {

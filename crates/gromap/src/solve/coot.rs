@@ -160,18 +160,22 @@ impl Coot {
             (square - (0..t.len()).map(of_row).sum::<f64>()).max(0.0)
         };
         mean_blocks(&whole, &plan, &feature_plan, &mut summary);
+        let round = |plan: &mut Plan, feature_plan: &mut Plan, summary: &mut Matrix<'static>| -> Result<()> {
+            *plan = of_samples.step(feature_plan, summary)?;
+            mean_blocks(&whole, plan, feature_plan, summary);
+            *feature_plan = of_features.step(plan, &summary.transposed())?;
+            mean_blocks(&whole, plan, feature_plan, summary);
+            Ok(())
+        };
+        if sides.iter().any(|side| side.demand.is_some()) {
+            // K-means knows nothing of the weights asked for: the descent begins where they hold.
+            round(&mut plan, &mut feature_plan, &mut summary)?;
+        }
         let first = value(&plan, &feature_plan, &summary);
         let mut failure = None;
         let (history, stop) = drive(&self.stopping, observer, first, || {
             let (before, other_before) = (plan.clone(), feature_plan.clone());
-            let mut round = || -> Result<()> {
-                plan = of_samples.step(&feature_plan, &summary)?;
-                mean_blocks(&whole, &plan, &feature_plan, &mut summary);
-                feature_plan = of_features.step(&plan, &summary.transposed())?;
-                mean_blocks(&whole, &plan, &feature_plan, &mut summary);
-                Ok(())
-            };
-            if let Err(error) = round() {
+            if let Err(error) = round(&mut plan, &mut feature_plan, &mut summary) {
                 failure = Some(error);
                 return Round { loss: f64::INFINITY, moved: false };
             }

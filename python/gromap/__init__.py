@@ -8,13 +8,16 @@ from gromap._core import __version__
 if TYPE_CHECKING:
     from gromap import affinity, metrics
     from gromap._clustering import GromovClustering
+    from gromap._coot import CootClustering
     from gromap._model_file import load
     from gromap._progress import Progress
     from gromap._reduction import GromovDR, Path
-    from gromap._transport import Barycenter, Transport, srgw, srgw_barycenter
+    from gromap._transport import BalancedTransport, Barycenter, Transport, balanced_transport, srgw, srgw_barycenter
 
 __all__ = [
+    "BalancedTransport",
     "Barycenter",
+    "CootClustering",
     "GromovClustering",
     "GromovDR",
     "Path",
@@ -22,6 +25,7 @@ __all__ = [
     "Transport",
     "__version__",
     "affinity",
+    "balanced_transport",
     "load",
     "metrics",
     "srgw",
@@ -31,12 +35,15 @@ __all__ = [
 # Where a name lives; modules live where they are. They are read when first asked for, so that the command, which needs none
 # of them, does not wait for scikit-learn.
 _HOMES = {
+    "BalancedTransport": "_transport",
     "Barycenter": "_transport",
+    "CootClustering": "_coot",
     "GromovClustering": "_clustering",
     "GromovDR": "_reduction",
     "Path": "_reduction",
     "Progress": "_progress",
     "Transport": "_transport",
+    "balanced_transport": "_transport",
     "load": "_model_file",
     "srgw": "_transport",
     "srgw_barycenter": "_transport",

@@ -37,6 +37,18 @@ class Settings:
         self.seed = seed(random_state)
 
 
+class Rule:
+    """What prototypes weigh, as the bindings read it."""
+
+    def __init__(self, prototype_weights="learned", min_weight=None, max_weight=None):
+        word = isinstance(prototype_weights, str)
+        self.prototype_weights = (
+            prototype_weights if word else vector(prototype_weights, "prototype_weights", np.float64)
+        )
+        self.min_weight = None if min_weight is None else float(min_weight)
+        self.max_weight = None if max_weight is None else float(max_weight)
+
+
 def similarity_of(C):
     if isinstance(C, tuple):
         if len(C) not in (1, 2):

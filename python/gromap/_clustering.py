@@ -24,8 +24,12 @@ class GromovClustering(Estimator):
         Learn how clusters relate (srGWB), or let them be alike only to themselves (srGWI).
     target_scale : {"max", "raw"}, default="max"
         With the identity: the similarity scaled to a largest entry of 1, or as it is.
-    weights : {"learned"}, default="learned"
-        Clusters weigh what their samples weigh.
+    prototype_weights : {"learned", "uniform"} or array-like of shape (n,), default="learned"
+        What clusters weigh: what their samples do, 1/n each, or these shares of the whole, which sum to 1. With other than
+        learned weights the plan is found by conditional gradient, also if ``solver="vertex"``, and samples may be split:
+        ``plan_`` shows how, ``hardness_`` how many are not.
+    min_weight, max_weight : float, default=None
+        What each of them weighs at least and at most, as shares of the whole, where weights are learned.
     perplexity, n_neighbors, loss, init, n_init, solver, max_iter, tol, pca, scale, precomputed
         As in :class:`GromovDR`.
     kernel, gamma, coef0, degree
@@ -74,7 +78,9 @@ class GromovClustering(Estimator):
         *,
         target="free",
         target_scale="max",
-        weights="learned",
+        prototype_weights="learned",
+        min_weight=None,
+        max_weight=None,
         perplexity=30.0,
         n_neighbors=None,
         loss=None,
@@ -99,7 +105,9 @@ class GromovClustering(Estimator):
         self.method = method
         self.target = target
         self.target_scale = target_scale
-        self.weights = weights
+        self.prototype_weights = prototype_weights
+        self.min_weight = min_weight
+        self.max_weight = max_weight
         self.perplexity = perplexity
         self.n_neighbors = n_neighbors
         self.loss = loss
@@ -122,9 +130,7 @@ class GromovClustering(Estimator):
 
     def _parameters(self):
         check_scalar(self.n_clusters, "n_clusters", Integral, min_val=1)
-        self._check_words("target", "target_scale", "weights")
-        if self.weights != "learned":
-            raise ValueError(f"weights is {self.weights!r}; it must be 'learned'")
+        self._check_words("target", "target_scale")
         return SimpleNamespace(
             common=self._common(), n_clusters=self.n_clusters, target=self.target, target_scale=self.target_scale
         )

@@ -12,8 +12,10 @@ __all__ = [
     "__version__",
     "affinity",
     "agreement",
+    "balanced_transport",
     "cluster",
     "command",
+    "coot",
     "fit",
     "html",
     "neighborhood",
@@ -54,11 +56,21 @@ def srgw(
     prototype_features: NDArray[np.float64] | None,
     loss: str,
     alpha: float,
+    rule: Any,
     settings: Any,
 ) -> dict[str, Any]: ...
 def srgw_barycenter(
-    inputs: Sequence[Any], shares: Sequence[float], prototypes: int, loss: str, alpha: float, settings: Any
+    inputs: Sequence[Any], shares: Sequence[float], prototypes: int, loss: str, alpha: float, rule: Any, settings: Any
 ) -> dict[str, Any]: ...
+def balanced_transport(
+    costs: Any,
+    sample_weights: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    epsilon: float | None,
+    max_iter: int,
+    tol: float,
+) -> dict[str, Any]: ...
+def coot(parameters: Any, samples: _Floats, weights: NDArray[np.float64], running: Any) -> dict[str, Any]: ...
 def affinity(samples: _Floats, recipe: Any, seed: int) -> dict[str, Any]: ...
 def symmetric_entropic(samples: _Floats, recipe: Any) -> dict[str, Any]: ...
 def neighbors(

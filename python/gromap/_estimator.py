@@ -123,6 +123,9 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         check_scalar(self.degree, "degree", Integral, min_val=0)
         self._check_words("method", "solver", "kernel")
         self._check_words("loss", "scale", optional=True)
+        for name in ("min_weight", "max_weight"):
+            if getattr(self, name) is not None:
+                check_scalar(getattr(self, name), name, Real)
         if self.gamma is not None:
             check_scalar(self.gamma, "gamma", Real)
         if self.n_neighbors is not None:
@@ -145,6 +148,7 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             n_init=self.n_init,
             pca="none" if self.pca is None else str(self.pca),
             scale="none" if self.scale is None else self.scale,
+            rule=given.Rule(self.prototype_weights, self.min_weight, self.max_weight),
             # Only a share of the loss means the same for every similarity.
             settings=given.Settings(self.solver, None, self.max_iter, self.tol, 0.0, self.random_state),
         )

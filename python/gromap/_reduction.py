@@ -64,6 +64,12 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "auto", "agglomerative", "spectral", "kmeans", "random", labels or a plan.
     n_init : int, default=1
         Starts, of which the lowest loss is kept.
+    prototype_weights : {"learned", "uniform"} or array-like of shape (n,), default="learned"
+        What prototypes weigh: what their samples do, 1/n each, or these shares of the whole, which sum to 1. With other than
+        learned weights the plan is found by conditional gradient, also if ``solver="vertex"``, and samples may be split:
+        ``plan_`` shows how, ``hardness_`` how many are not.
+    min_weight, max_weight : float, default=None
+        What each of them weighs at least and at most, as shares of the whole, where weights are learned.
     solver : {"vertex", "cg", "mirror"}, default="vertex"
         How the plan is improved.
     max_iter : int, default=100
@@ -169,6 +175,9 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         loss=None,
         init="auto",
         n_init=1,
+        prototype_weights="learned",
+        min_weight=None,
+        max_weight=None,
         solver="vertex",
         max_iter=100,
         tol=1e-5,
@@ -196,6 +205,9 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.loss = loss
         self.init = init
         self.n_init = n_init
+        self.prototype_weights = prototype_weights
+        self.min_weight = min_weight
+        self.max_weight = max_weight
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol

@@ -9,8 +9,8 @@ use gromap::affinity::{Kernel, KernelFunction};
 use gromap::data::Shape;
 use gromap::memory::MemoryPlan;
 use gromap::options::{Common, FittedTo, Parameters, Start, Target};
-use gromap::solve::Scale;
-use gromap::{GromovClustering, GromovDr, Method, Plan, SampleWeights};
+use gromap::solve::{Scale, Solver};
+use gromap::{GromovClustering, GromovDr, Method, Plan, PrototypeWeights, SampleWeights};
 
 use crate::args::options::FitOptions;
 use crate::data::source::Room;
@@ -34,13 +34,17 @@ pub(crate) struct Asked<'m> {
 
 impl Asked<'_> {
     fn changed(&self, id: &str) -> bool {
-        if self.matches.value_source(id) != Some(ValueSource::CommandLine) {
+        if !self.is_given(id) {
             return false;
         }
         let defaults = self.command.get_arguments().find(|arg| arg.get_id() == id).map(clap::Arg::get_default_values);
         let default = defaults.and_then(<[_]>::first).map(|value| value.as_os_str());
         let given = self.matches.get_raw(id).and_then(|mut values| values.next_back());
         given.is_none() || given != default
+    }
+
+    fn is_given(&self, id: &str) -> bool {
+        self.matches.value_source(id) == Some(ValueSource::CommandLine)
     }
 
     /// Refuses options that would have no effect.
@@ -57,7 +61,8 @@ impl Asked<'_> {
             }
             Goal::Embedding => {
                 let ids = ["alpha", "alpha_scale", "coupling", "init", "n_init", "solver", "max_rounds"];
-                let ids = [&ids[..], &["tolerance", "strict", "images"]].concat();
+                let weights = ["prototype_weights", "min_weight", "max_weight"];
+                let ids = [&ids[..], &["tolerance", "strict", "images"], &weights].concat();
                 refuse(&ids, "embed gives every sample its own place, without an initial assignment or rounds")?;
             }
             Goal::Map | Goal::Path => {
@@ -92,6 +97,11 @@ impl Asked<'_> {
             false => "it is for --method kernel-pca".into(),
         };
         refuse(unused, &reason)?;
+        let is_fixed = options.prototype_weights != "learned" || options.min_weight.or(options.max_weight).is_some();
+        if is_fixed && options.solver == Solver::Vertex && self.is_given("solver") {
+            let message = "--solver vertex moves samples one by one, which given weights of prototypes do not allow";
+            return Err(Failure::usage(message).hint("leave --solver out: conditional gradient (cg) is used then"));
+        }
         match options.fitted_to() {
             FittedTo::Samples => Ok(()),
             FittedTo::Distances => refuse(&["pca", "scale", "images"], "DATA are distances, not samples"),
@@ -142,6 +152,10 @@ fn set_common(common: &mut Common, options: &FitOptions) {
     common.n_init = options.n_init;
     common.pca = options.pca;
     common.scale = options.scale;
+    // A file is read with the data; what it asks for takes no more memory.
+    common.rule.prototype_weights = options.prototype_weights.parse().unwrap_or(PrototypeWeights::Uniform);
+    common.rule.min_weight = options.min_weight;
+    common.rule.max_weight = options.max_weight;
     common.settings.solver = options.solver;
     common.settings.seed = options.seed;
     let stopping = &mut common.settings.stopping;
@@ -174,6 +188,25 @@ pub(crate) fn start(init: &str, prototypes: usize, weights: &SampleWeights, room
     };
     let labels = words.iter().enumerate().map(label).collect::<Outcome<Vec<u32>>>()?;
     Ok(Start::Plan(Plan::from_labels(labels, prototypes, weights.clone())?))
+}
+
+/// What prototypes weigh: a word, or a file with the share of each.
+pub(crate) fn prototype_weights(given: &str, prototypes: usize, room: Room) -> Outcome<PrototypeWeights> {
+    if let Ok(weights) = given.parse() {
+        return Ok(weights);
+    }
+    let path = Path::new(given);
+    if !path.is_file() {
+        let names: Vec<&str> = PrototypeWeights::names().collect();
+        let (given, words) = (clipped(given), names.join(", "));
+        let failure = Failure::usage(format!("--prototype-weights {given} is neither a file nor one of {words}"));
+        return Err(match near_miss(&given, names) {
+            Some(near) => failure.hint(format!("did you mean --prototype-weights {near}?")),
+            None => failure,
+        });
+    }
+    let words = vector::fitting(vector::read(path, room)?, prototypes, "shares of prototypes")?;
+    Ok(PrototypeWeights::Given(vector::numbers(&words, given)?))
 }
 
 #[cfg(test)]
@@ -216,6 +249,8 @@ mod tests {
         check(&["--normalization", "cells", "--seed", "5"], core().normalization(Normalization::Cells).seed(5));
         check(&["--coupling", "1"], core().coupling(1.0));
         let stopping = Stopping { max_rounds: 3, rel_tolerance: 0.5, abs_tolerance: 0.0 };
+        let bounds = core().min_weight(Some(0.01)).max_weight(Some(0.1));
+        check(&["--min-weight", "0.01", "--max-weight", "0.1"], bounds);
         let cg = core().stopping(stopping).solver(Solver::ConditionalGradient);
         check(&["--max-rounds", "3", "--tolerance", "0.5", "--solver", "cg"], cg);
         let function = KernelFunction::Polynomial;
@@ -225,6 +260,20 @@ mod tests {
         let identity = GromovClustering::builder(3).target(Target::Identity, Scale::Raw).kernel(kernel);
         let asked = clusters(&fit(&poly), 3, Target::Identity, Scale::Raw);
         assert_eq!(asked, Parameters::Clusters(identity.method(Method::KernelPca)));
+    }
+
+    #[test]
+    fn weights_of_prototypes_are_words_or_files() {
+        let read = |given: &str| prototype_weights(given, 2, Room(1000));
+        assert_eq!(read("uniform"), Ok(PrototypeWeights::Uniform));
+        let hint = read("unifrom").unwrap_err().hint;
+        assert_eq!(hint.as_deref(), Some("did you mean --prototype-weights uniform?"));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shares.csv");
+        std::fs::write(&path, "0.25\n0.75\n").unwrap();
+        assert_eq!(read(path.to_str().unwrap()), Ok(PrototypeWeights::Given(vec![0.25, 0.75])));
+        std::fs::write(&path, "0.25\n0.5\n0.25\n").unwrap();
+        assert!(read(path.to_str().unwrap()).unwrap_err().message.contains("shares of prototypes"));
     }
 
     #[test]

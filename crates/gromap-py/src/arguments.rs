@@ -5,11 +5,11 @@ use std::str::FromStr;
 
 use gromap::data::Samples;
 use gromap::observe::Stopping;
-use gromap::options::FittedTo;
+use gromap::options::{FittedTo, WeightRule};
 use gromap::similarity::{self, Similarity};
-use gromap::solve::Settings;
+use gromap::solve::{BalancedTransport, Settings};
 use gromap::types::Scalar;
-use gromap::{Data, Matrix, Plan, Run, SampleWeights};
+use gromap::{Data, Matrix, Plan, PrototypeWeights, Run, SampleWeights};
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -83,7 +83,7 @@ impl PlanArgument<'_> {
     }
 }
 
-fn weights_of(weights: Option<&PyReadonlyArray1<'_, f64>>, samples: usize) -> PyResult<SampleWeights> {
+pub(crate) fn weights_of(weights: Option<&PyReadonlyArray1<'_, f64>>, samples: usize) -> PyResult<SampleWeights> {
     match weights {
         Some(array) => SampleWeights::new(array.as_slice()?),
         None => SampleWeights::uniform(samples),
@@ -162,6 +162,53 @@ pub(crate) fn matrix<'a, S: Scalar + Element>(array: &'a PyReadonlyArray2<'_, S>
 /// A choice by its word.
 pub(crate) fn word<T: FromStr<Err = gromap::Error>>(name: &str) -> PyResult<T> {
     name.parse().map_err(to_python)
+}
+
+/// Costs N×n, or samples and points whose squared distances they are.
+#[derive(FromPyObject)]
+pub(crate) enum CostsArgument<'py> {
+    Given(PyReadonlyArray2<'py, f64>),
+    Between((SamplesArgument<'py>, PyReadonlyArray2<'py, f64>)),
+}
+
+impl CostsArgument<'_> {
+    pub(crate) fn problem(&self) -> PyResult<BalancedTransport<'_>> {
+        Ok(match self {
+            Self::Given(costs) => BalancedTransport::new(matrix(costs)?),
+            Self::Between((samples, points)) => BalancedTransport::between(samples.samples()?, matrix(points)?),
+        })
+    }
+}
+
+/// What prototypes weigh, by attribute: a word or their shares, and bounds.
+#[derive(FromPyObject)]
+pub(crate) struct RuleArgument<'py> {
+    prototype_weights: WeightsArgument<'py>,
+    min_weight: Option<f64>,
+    max_weight: Option<f64>,
+}
+
+/// What clusters or prototypes weigh: a word, or their shares.
+#[derive(FromPyObject)]
+pub(crate) enum WeightsArgument<'py> {
+    Name(String),
+    Given(PyReadonlyArray1<'py, f64>),
+}
+
+impl WeightsArgument<'_> {
+    pub(crate) fn parse(&self) -> PyResult<PrototypeWeights> {
+        match self {
+            Self::Name(name) => word(name),
+            Self::Given(shares) => Ok(PrototypeWeights::Given(shares.as_slice()?.to_vec())),
+        }
+    }
+}
+
+impl RuleArgument<'_> {
+    pub(crate) fn parse(&self) -> PyResult<WeightRule> {
+        let prototype_weights = self.prototype_weights.parse()?;
+        Ok(WeightRule { prototype_weights, min_weight: self.min_weight, max_weight: self.max_weight })
+    }
 }
 
 /// Solver, stopping rule and seed, by attribute.

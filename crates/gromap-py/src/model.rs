@@ -6,7 +6,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::arguments::{DataArgument, PlanArgument, SamplesArgument, SettingsArgument, word};
+use crate::arguments::{DataArgument, PlanArgument, RuleArgument, SamplesArgument, SettingsArgument, word};
 use crate::running::Running;
 use crate::{results, to_python};
 
@@ -25,6 +25,7 @@ struct CommonParameters<'py> {
     n_init: usize,
     pca: String,
     scale: String,
+    rule: RuleArgument<'py>,
     settings: SettingsArgument,
 }
 
@@ -50,6 +51,7 @@ impl CommonParameters<'_> {
             InitArgument::Plan(plan) => Start::Plan(plan.plan(prototypes.unwrap_or(weights.len()), weights)?),
         };
         common.n_init = self.n_init;
+        common.rule = self.rule.parse()?;
         common.settings = self.settings.parse()?;
         common.pca = word(&self.pca)?;
         common.scale = word(&self.scale)?;

@@ -1,7 +1,7 @@
 //! Results as dictionaries of arrays; `python/gromap` gives them their names and types.
 
 use gromap::data::Samples;
-use gromap::solve::{FittedBarycenter, Transport};
+use gromap::solve::{BalancedPlan, FittedBarycenter, Transport};
 use gromap::types::Scalar;
 use gromap::{Matrix, Outcome, Plan};
 use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods};
@@ -53,6 +53,15 @@ pub(crate) fn transport<'py>(py: Python<'py>, result: &Transport) -> PyResult<Bo
     let out = outcome(py, &result.outcome)?;
     out.set_item("plan", plan(py, &result.plan)?)?;
     out.set_item("weights", PyArray1::from_slice(py, &result.weights))?;
+    Ok(out)
+}
+
+pub(crate) fn balanced<'py>(py: Python<'py>, result: &BalancedPlan) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("plan", plan(py, &result.plan)?)?;
+    out.set_item("cost", result.cost)?;
+    out.set_item("stop_reason", result.stop.name())?;
+    out.set_item("hardness", result.plan.hardness())?;
     Ok(out)
 }
 

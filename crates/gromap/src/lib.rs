@@ -72,7 +72,7 @@ pub use numeric::Matrix;
 pub use outcome::Outcome;
 pub use plan::Plan;
 use setters::setters;
-pub use weights::SampleWeights;
+pub use weights::{PrototypeWeights, SampleWeights};
 
 /// The choices that a fit offers, and what a model says of them afterwards.
 pub mod options {
@@ -81,6 +81,7 @@ pub mod options {
         AlphaScale, Common, FittedTo, Level, Parameters, Placed, Places, Projection, Scaling, Target,
     };
     pub use crate::start::Start;
+    pub use crate::weights::WeightRule;
 }
 
 /// Pieces of matrices and plans that other crates may have to name.

@@ -306,6 +306,23 @@ impl Plan {
         }
     }
 
+    /// (1−γ)·self + γ·other, of the same samples.
+    pub(crate) fn toward(&self, gamma: f64, other: &Self) -> Self {
+        if gamma >= 1.0 {
+            return other.clone();
+        }
+        Self::from_rows(self.prototypes, self.sample_weights.clone(), |i| {
+            let mut row: Vec<(usize, f64)> = self.row(i).iter().map(|(k, mass)| (k, (1.0 - gamma) * mass)).collect();
+            for (k, mass) in other.row(i).iter() {
+                match row.iter_mut().find(|entry| entry.0 == k) {
+                    Some(entry) => entry.1 += gamma * mass,
+                    None => row.push((k, gamma * mass)),
+                }
+            }
+            row.into_iter()
+        })
+    }
+
     /// Gives every row an entry, if only an empty one, for its label; hard rows become soft.
     fn make_room(&mut self, labels: &[u32]) {
         let has_room = matches!(self.rows, PlanEntries::Soft { .. })

@@ -14,6 +14,7 @@ use crate::observe::{Stage, StopReason};
 use crate::similarity::Definiteness;
 use crate::solve::{Scale, Solver};
 use crate::start::Start;
+use crate::weights::PrototypeWeights;
 
 macro_rules! words {
     ($($kind:ident ($what:literal) { $($(#[$only:meta])? $variant:ident = $word:literal,)+ })+) => {$(
@@ -133,6 +134,34 @@ impl std::str::FromStr for Start {
     fn from_str(name: &str) -> Result<Self> {
         let found = STARTS.iter().find(|(word, _)| *word == name);
         found.map(|(_, start)| start.clone()).ok_or_else(|| unknown("init", name, Self::names()))
+    }
+}
+
+impl PrototypeWeights {
+    /// The words for those that are not given one by one.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        ["learned", "uniform"].into_iter()
+    }
+
+    /// The word for it; "given" for shares of the caller's.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Learned => "learned",
+            Self::Uniform => "uniform",
+            Self::Given(_) => "given",
+        }
+    }
+}
+
+impl std::str::FromStr for PrototypeWeights {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "learned" => Ok(Self::Learned),
+            "uniform" => Ok(Self::Uniform),
+            _ => Err(unknown("prototype_weights", name, Self::names())),
+        }
     }
 }
 

@@ -121,6 +121,18 @@ pub(crate) struct FitOptions {
     #[arg(long, value_name = "NUMBER", value_parser = positive, default_value = "1", help_heading = FIT)]
     pub(crate) n_init: usize,
 
+    /// What prototypes or clusters weigh: what their samples do (learned), the same (uniform), or a file with their shares
+    #[arg(long, value_name = "WEIGHTS|FILE", default_value = "learned", help_heading = FIT)]
+    pub(crate) prototype_weights: String,
+
+    /// What each of them weighs at least, as a share of the whole
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = FIT)]
+    pub(crate) min_weight: Option<f64>,
+
+    /// What each of them weighs at most, as a share of the whole
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = FIT)]
+    pub(crate) max_weight: Option<f64>,
+
     /// The solver of the transport plan: exact moves of single samples, conditional gradient, or mirror descent
     #[arg(long, value_name = "SOLVER", value_parser = words!(Solver), default_value_t, help_heading = FIT)]
     pub(crate) solver: Solver,

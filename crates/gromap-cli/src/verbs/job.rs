@@ -53,7 +53,7 @@ impl Job<'_> {
         }
         asked.check(self.goal, self.options)?;
         let limit = room(&self.options.run);
-        let recipe = (self.make)(self.options);
+        let mut recipe = (self.make)(self.options);
         let mut watch = Watch::new(self.voice(), recipe.common().settings.stopping.max_rounds);
         let request = self.request(limit);
         // The header of the file may be enough to refuse, before its values are read.
@@ -74,6 +74,8 @@ impl Job<'_> {
         };
         let prototypes = recipe.prototypes().unwrap_or(dataset.len());
         let start = recipe::start(&self.options.init, prototypes, &weights, request.room)?;
+        recipe.common_mut().rule.prototype_weights =
+            recipe::prototype_weights(&self.options.prototype_weights, prototypes, request.room)?;
         watch.read();
         let (path, threads) = watch::on_threads(self.options.run.threads, || {
             Ok((self.fit(recipe, start, &dataset, &weights, &mut watch)?, rayon::current_num_threads()))

@@ -13,6 +13,7 @@ use crate::outcome::{Outcome, lowest_of};
 use crate::plan::Plan;
 use crate::solve::{Barycenter, Input, Scale, Settings, Srgw};
 use crate::transport::TransportProblem;
+use crate::weights::WeightRule;
 
 impl GromovClustering {
     /// Clusters samples, distances or by a similarity.
@@ -42,13 +43,24 @@ impl GromovClustering {
             let start = init.plan(&ground, self.clusters, seed)?;
             observer.on(&Event::Stage(Stage::Fit));
             let (settings, weights) = (Settings { seed, ..*settings }, prepared.weights.clone());
+            let WeightRule { prototype_weights, min_weight, max_weight } = self.common.rule.clone();
             if self.target == Target::Free {
                 let input = Input::new(similarity).sample_weights(weights).start(start);
-                let problem = Barycenter::new(vec![input], self.clusters).loss(loss).settings(settings);
+                let problem = Barycenter::new(vec![input], self.clusters)
+                    .loss(loss)
+                    .settings(settings)
+                    .prototype_weights(prototype_weights)
+                    .min_weight(min_weight)
+                    .max_weight(max_weight);
                 let mut found = problem.solve_observed(observer)?;
                 return Ok((found.plans.remove(0), found.target, found.outcome));
             }
-            let problem = Srgw::identity(similarity, self.clusters, self.target_scale).loss(loss).settings(settings);
+            let problem = Srgw::identity(similarity, self.clusters, self.target_scale)
+                .loss(loss)
+                .settings(settings)
+                .prototype_weights(prototype_weights)
+                .min_weight(min_weight)
+                .max_weight(max_weight);
             let found = problem.sample_weights(weights).start(start).solve_observed(observer)?;
             let identity = Matrix::from_fn(self.clusters, self.clusters, |k, l| if k == l { 1.0 } else { 0.0 });
             Ok((found.plan, identity, found.outcome))

@@ -42,8 +42,15 @@ pub(super) fn start(joint: &Joint<'_>, ground: &Ground<'_>, prototypes: usize, s
     let (similarity, weights) = similarity_of_groups(&groups.summary)?;
     let stopping = Stopping { max_rounds: MOST_ROUNDS, ..joint.settings.stopping };
     let settings = Settings { stopping, seed, ..Settings::default() };
-    let coarse =
-        Joint { similarity: &similarity, settings, features: None, shares: (1.0, 0.0), refreshes: 0, ..*joint };
+    let coarse = Joint {
+        similarity: &similarity,
+        settings,
+        features: None,
+        shares: (1.0, 0.0),
+        refreshes: 0,
+        demand: None,
+        ..*joint
+    };
     let map = || coarse.neighbor_embedding(radial, &groups.summary, Embedding::Rough);
     let (merged, map) = rayon::join(merge, map);
     let (merged, map) = (merged?, map?);
@@ -99,8 +106,21 @@ mod tests {
         let stopping = Stopping { max_rounds: 20, rel_tolerance: 1e-6, abs_tolerance: 0.0 };
         let settings = Settings { stopping, ..Settings::default() };
         let (features, shares) = (None, (1.0, 0.0));
-        let (loss, dims, refreshes, coupling) = (Loss::Kl, 2, 0, 1.0);
-        Joint { similarity, kernel, loss, dims, settings, features, scale, constant, shares, refreshes, coupling }
+        let (loss, dims, refreshes, coupling, demand) = (Loss::Kl, 2, 0, 1.0, None);
+        Joint {
+            similarity,
+            kernel,
+            loss,
+            dims,
+            settings,
+            features,
+            scale,
+            constant,
+            shares,
+            refreshes,
+            coupling,
+            demand,
+        }
     }
 
     #[test]

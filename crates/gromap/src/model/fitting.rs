@@ -65,21 +65,30 @@ impl GromovDr {
             return Err(Error::parameter("sum of the similarity", 1.0 / scale, allowed));
         }
         if prototypes.is_none_or(|n| n == prepared.weights.len()) {
+            if !self.common.rule.is_free() {
+                return Err(Error::Unsupported(
+                    "prototype_weights, min_weight and max_weight are for fewer prototypes than samples: where every sample \
+                     is a prototype, it weighs what the sample does"
+                        .into(),
+                ));
+            }
             observer.on(&Event::Stage(Stage::Fit));
             return self.classical(prepared, &spec, (scale, constant), observer);
         }
+        let demand = self.common.rule.demand(prototypes.unwrap_or(1))?;
         let joint = Joint {
             similarity,
             kernel: spec.kernel,
             loss,
             dims: self.dims,
-            settings: self.common.settings,
+            settings: self.common.settings.with(demand.as_ref()),
             features: prepared.fused.as_ref(),
             scale,
             constant,
             shares: (self.alpha, 1.0 - self.alpha),
             refreshes: 1,
             coupling: self.coupling,
+            demand: demand.as_ref(),
         };
         self.joint(joint, prepared, prototypes.unwrap_or(1), start, observer)
     }
@@ -107,6 +116,7 @@ impl GromovDr {
                 }
                 _ => joint.start(start.plan(&ground, prototypes, seed)?, Embedding::Best(seed))?,
             };
+            iterate = joint.meet_demand(iterate)?;
             if !is_scaled {
                 joint.shares = self.scaled_shares(&joint, &iterate)?;
                 joint.evaluate(&mut iterate)?;

@@ -40,8 +40,10 @@ use crate::observe::{Observer, Round, StopReason, Stopping, drive};
 use crate::plan::Plan;
 use crate::similarity::Similarity;
 use crate::solve::{Settings, Solver};
-use crate::transport::{FeatureCost, FreePart, PlanSummary, TransportProblem, TransportState};
-use crate::weights::SampleWeights;
+use crate::transport::{
+    FeatureCost, FreePart, PlanSummary, TransportProblem, TransportState, made_feasible, without_zeros,
+};
+use crate::weights::{Demand, SampleWeights};
 
 /// Prototypes without places yet are optimised first in more dimensions than the map has, where they can pass each other,
 /// then on the map. Prototypes that have places go on from there.
@@ -80,6 +82,8 @@ pub(crate) struct Joint<'a> {
     pub(crate) refreshes: usize,
     /// How much of the structural term is compared with the map; the rest with the target that suits the plan best.
     pub(crate) coupling: f64,
+    /// What prototypes must weigh, if anything in particular.
+    pub(crate) demand: Option<&'a Demand>,
 }
 
 /// How prototypes are sought.
@@ -168,18 +172,28 @@ impl<'a> Joint<'a> {
         Ok(iterate)
     }
 
+    /// The same prototypes with weights that meet the demand: the plan that the gradient points at, unless this one does.
+    pub(crate) fn meet_demand(&self, iterate: Iterate) -> Result<Iterate> {
+        let Some(demand) = self.demand else { return Ok(iterate) };
+        let against = |target: &Matrix<'_>, share: f64| {
+            TransportProblem::scaled(self.similarity, self.scale, target, self.loss, share * self.shares.0, 0.0)
+        };
+        let free = without_zeros(self.best_target(&iterate.summary), self.loss);
+        let problem = against(&iterate.target, self.coupling).plus(&against(&free, 1.0 - self.coupling));
+        let state = TransportState::of(&problem, iterate.plan.clone());
+        match made_feasible(&problem, &state, demand) {
+            Some(plan) => self.start(plan, Embedding::From(iterate.prototypes)),
+            None => Ok(iterate),
+        }
+    }
+
     /// What new samples need of a place.
     pub(crate) fn row_step(&self, iterate: &Iterate) -> RowStep {
         let (structure, summary) = (self.shares.0, &iterate.summary);
         let against = |target: &Matrix<'_>, share: f64| {
             TransportProblem::scaled(self.similarity, self.scale, target, self.loss, share * structure, 0.0)
         };
-        let mut free = self.best_target(summary);
-        if self.loss != Loss::Square {
-            // Prototypes without similarity between them may have some through a new sample: not none, but the least there is.
-            let least = free.values().iter().copied().filter(|entry| *entry > 0.0).fold(1.0, f64::min);
-            free.values_mut().iter_mut().for_each(|entry| *entry = entry.max(least));
-        }
+        let free = without_zeros(self.best_target(summary), self.loss);
         let problem = against(&iterate.target, self.coupling).plus(&against(&free, 1.0 - self.coupling));
         let features = iterate.features.clone().map(|features| (features, self.shares.1));
         RowStep { features, ..RowStep::of(&problem, &summary.weights) }
@@ -251,7 +265,7 @@ impl<'a> Joint<'a> {
 
     /// Improves the plan against the prototypes.
     fn move_samples(&self, iterate: &mut Iterate, state: &mut TransportState<'_>, seed: u64) -> Result<bool> {
-        let mut step = Settings { seed, ..self.settings }.step();
+        let mut step = Settings { seed, ..self.settings }.step(self.demand);
         let turns = if self.settings.solver == Solver::Vertex { SWEEPS } else { 1 };
         let mut moved = false;
         for _ in 0..turns {
@@ -367,7 +381,11 @@ impl<'a> Joint<'a> {
                 problem.with_free_part(FreePart { loss: self.loss, scale: self.scale, share: free }, constant)
             }
             (true, _) => {
-                let best = self.best_target(summary);
+                // With given weights samples move together, which the gradient does not see: a barrier would end every step.
+                let best = match self.demand {
+                    Some(_) => without_zeros(self.best_target(summary), self.loss),
+                    None => self.best_target(summary),
+                };
                 problem.plus(&TransportProblem::scaled(self.similarity, self.scale, &best, self.loss, free, constant))
             }
         }

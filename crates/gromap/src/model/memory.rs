@@ -32,7 +32,7 @@ impl GromovDr {
             _ => 0,
         };
         let kernel = self.common.spec(self.normalization).kernel;
-        let solver = self.common.settings.solver;
+        let solver = self.common.solver();
         let is_sparse = |n| !fused && many::serves(kernel, self.common.loss(), solver, n);
         let mut plan = self.common.memory_plan(shape, self.prototypes, fused, self.prototypes.is_some_and(is_sparse));
         let (samples, dims) = (shape.samples as u64, self.dims as u64);
@@ -113,6 +113,11 @@ impl GromovClustering {
 }
 
 impl Common {
+    /// The solver that runs.
+    fn solver(&self) -> Solver {
+        if self.rule.is_free() { self.settings.solver } else { Solver::ConditionalGradient }
+    }
+
     /// `is_sparse` where similarities of prototypes are kept only where there are some.
     fn memory_plan(&self, shape: &Shape, prototypes: Option<usize>, fused: bool, is_sparse: bool) -> MemoryPlan {
         let samples = shape.samples;
@@ -198,7 +203,11 @@ impl Common {
             _ => bytes(128, &[pairs]),
         };
         plan.hold("similarities of prototypes", similarities, Stage::Fit, Stage::Fit);
-        if self.settings.solver != Solver::Vertex {
+        if !self.rule.is_free() {
+            // Rows are seldom split, but the gradient is held some rows at a time, for each of two sinks a prototype.
+            plan.hold("potentials and margins", bytes(64, &[n]), Stage::Start, Stage::Fit);
+            plan.hold("plan and gradient, N×n", bytes(52, &[n, prototypes]), Stage::Start, Stage::Fit);
+        } else if self.settings.solver != Solver::Vertex {
             plan.hold("soft plan, N×n", bytes(36, &[n, prototypes]), Stage::Start, Stage::Fit);
         }
     }

@@ -13,6 +13,7 @@ use crate::observe::Stopping;
 use crate::setters;
 use crate::solve::{Scale, Settings, Solver};
 use crate::start::Start;
+use crate::weights::{PrototypeWeights, WeightRule};
 
 /// What maps and clusters are both asked for: the similarity of the samples, and how the plan is found.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +33,8 @@ pub struct Common {
     pub init: Start,
     /// Starts from several seeds, of which the lowest loss is kept.
     pub n_init: usize,
+    /// What prototypes weigh.
+    pub rule: WeightRule,
     /// Solver, stopping rule and seed.
     pub settings: Settings,
     /// Projection of the samples before neighbours are sought.
@@ -50,6 +53,7 @@ impl Common {
             loss: None,
             init: Start::default(),
             n_init: 1,
+            rule: WeightRule::default(),
             settings: Settings { stopping, ..Settings::default() },
             pca: Projection::default(),
             scale: Scaling::default(),
@@ -80,6 +84,7 @@ impl Common {
     /// Refuses what no samples could be fitted with.
     pub(crate) fn check(&self) -> Result<()> {
         self.settings.check()?;
+        self.settings.check_rule(&self.rule)?;
         if self.n_init == 0 {
             return Err(Error::parameter("n_init", 0.0, "at least 1"));
         }
@@ -122,6 +127,13 @@ macro_rules! common_setters {
                 common.init: Start,
                 /// Starts from several seeds and keeps the lowest loss.
                 common.n_init: usize,
+                /// What prototypes weigh: what their samples do, or given shares. The plan then follows the gradient, by
+                /// conditional gradient, and samples may be split between prototypes.
+                common.rule.prototype_weights: PrototypeWeights,
+                /// What every prototype weighs at least, as a share of the whole.
+                common.rule.min_weight: Option<f64>,
+                /// What every prototype weighs at most, as a share of the whole.
+                common.rule.max_weight: Option<f64>,
                 /// How the plan is improved.
                 common.settings.solver: Solver,
                 /// When to stop.
@@ -362,6 +374,14 @@ impl Parameters {
         match self {
             Self::Map(asked) => &asked.common,
             Self::Clusters(asked) => &asked.common,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn common_mut(&mut self) -> &mut Common {
+        match self {
+            Self::Map(asked) => &mut asked.common,
+            Self::Clusters(asked) => &mut asked.common,
         }
     }
 

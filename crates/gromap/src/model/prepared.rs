@@ -198,7 +198,8 @@ impl<'a> Prepared<'a> {
         let own_places = found.own_places.filter(|_| !spec.votes);
         let step = found.step.map(|step| if spec.votes { RowStep::vote(step.repulsion.len()) } else { step });
         let kind = self.similarity().definiteness();
-        let certified = parameters.common().loss() == Loss::Square && kind.has_hard_optimum();
+        let common = parameters.common();
+        let certified = common.rule.is_free() && common.loss() == Loss::Square && kind.has_hard_optimum();
         Ok(Model {
             parameters,
             fitted_to: self.fitted_to,

@@ -22,8 +22,10 @@ use crate::setters;
 use crate::similarity::Similarity;
 use crate::solve::{Settings, Solver, check_alpha};
 use crate::transport::vertex::{FeatureTerm, FreeSummary, FreeTarget, Sweeps};
-use crate::transport::{FeatureCost, PlanSummary, Products, TransportProblem, TransportState, square};
-use crate::weights::SampleWeights;
+use crate::transport::{
+    FeatureCost, PlanSummary, Products, TransportProblem, TransportState, made_feasible, square, without_zeros,
+};
+use crate::weights::{Demand, PrototypeWeights, SampleWeights, WeightRule};
 
 /// One input of a barycenter: a similarity and what comes with it.
 #[derive(Clone)]
@@ -84,6 +86,7 @@ pub struct Barycenter<'a> {
     prototypes: usize,
     loss: Loss,
     alpha: f64,
+    rule: WeightRule,
     settings: Settings,
 }
 
@@ -103,7 +106,8 @@ pub struct FittedBarycenter {
 impl<'a> Barycenter<'a> {
     /// The problem with the square loss and default settings.
     pub fn new(inputs: Vec<Input<'a>>, prototypes: usize) -> Self {
-        Self { inputs, prototypes, loss: Loss::Square, alpha: 1.0, settings: Settings::default() }
+        let (rule, settings) = (WeightRule::default(), Settings::default());
+        Self { inputs, prototypes, loss: Loss::Square, alpha: 1.0, rule, settings }
     }
 
     setters! {
@@ -113,6 +117,13 @@ impl<'a> Barycenter<'a> {
         alpha: f64,
         /// Chooses solver, stopping rule and seed.
         settings: Settings,
+        /// What prototypes weigh, for every input: whatever suits them, or given shares. These need conditional gradient, whose
+        /// linear step then is a balanced transport problem.
+        rule.prototype_weights: PrototypeWeights,
+        /// What every prototype weighs at least, as a share of the whole.
+        rule.min_weight: Option<f64>,
+        /// What every prototype weighs at most, as a share of the whole.
+        rule.max_weight: Option<f64>,
     }
 
     /// Solves.
@@ -123,15 +134,22 @@ impl<'a> Barycenter<'a> {
     /// Solves, telling an observer of every round.
     pub fn solve_observed(&self, observer: &mut dyn Observer) -> Result<FittedBarycenter> {
         self.check()?;
+        let demand = self.rule.demand(self.prototypes)?;
+        let settings = self.settings.with(demand.as_ref());
         let plans = self.starts()?;
         let total: f64 = self.inputs.iter().map(|input| input.share).sum();
-        let shares = self.inputs.iter().map(|input| input.share / total).collect();
+        let shares: Vec<f64> = self.inputs.iter().map(|input| input.share / total).collect();
+        let plans = match &demand {
+            Some(demand) => self.feasible(plans, &shares, demand),
+            None => plans,
+        };
         let mut products: Vec<_> =
             self.inputs.iter().zip(&plans).map(|(input, plan)| Products::new(input.similarity, plan)).collect();
-        let mut fit = Fit::new(self, shares, &plans, &products);
+        let mut fit = Fit::new(self, settings, shares, &plans, &products);
+        fit.demand = demand;
         let first = fit.loss() + fit.penalty();
-        let stopping = &self.settings.stopping;
-        let (history, stop) = match self.settings.solver {
+        let stopping = &settings.stopping;
+        let (history, stop) = match settings.solver {
             Solver::Vertex => {
                 let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.settings.seed);
                 drive(stopping, observer, first, || {
@@ -145,13 +163,44 @@ impl<'a> Barycenter<'a> {
                 let started = plans.into_iter().zip(products).zip(summaries);
                 let mut states: Vec<_> =
                     started.map(|((plan, products), summary)| TransportState::new(plan, products, summary)).collect();
+                let mut loss = first;
                 drive(stopping, observer, first, || {
+                    let before = (fit.demand.is_some()).then(|| (fit.plans.clone(), fit.summaries.clone()));
                     let moved = fit.alternate(&mut states);
-                    Round { loss: fit.loss() + fit.penalty(), moved }
+                    let next = fit.loss() + fit.penalty();
+                    match before {
+                        // The target was not quite the best one: a round that gains less than that costs is undone.
+                        Some((plans, summaries)) if next > loss => {
+                            (fit.plans, fit.summaries) = (plans, summaries);
+                            fit.gather();
+                            Round { loss, moved: false }
+                        }
+                        _ => {
+                            loss = next;
+                            Round { loss, moved }
+                        }
+                    }
                 })
             }
         };
         fit.finish(history, stop)
+    }
+
+    /// Plans that meet a demand, from some that need not: along the gradient at their best target.
+    fn feasible(&self, plans: Vec<Plan>, shares: &[f64], demand: &Demand) -> Vec<Plan> {
+        let products: Vec<_> =
+            self.inputs.iter().zip(&plans).map(|(input, plan)| Products::new(input.similarity, plan)).collect();
+        let fit = Fit::new(self, self.settings, shares.to_vec(), &plans, &products);
+        let (target, features) = (without_zeros(fit.summary().best_target(), self.loss), fit.best_features());
+        let problems = fit.problems(&target, features.as_ref());
+        let inputs = problems.iter().zip(plans).zip(products).zip(&fit.summaries);
+        inputs
+            .map(|(((problem, plan), products), summary)| {
+                let mut state = TransportState::new(plan, products, summary.clone());
+                state.enter(problem);
+                made_feasible(problem, &state, demand).unwrap_or(state.plan)
+            })
+            .collect()
     }
 
     fn starts(&self) -> Result<Vec<Plan>> {
@@ -164,6 +213,7 @@ impl<'a> Barycenter<'a> {
 
     fn check(&self) -> Result<()> {
         self.settings.check()?;
+        self.settings.check_rule(&self.rule)?;
         let Some(first) = self.inputs.first() else {
             return Err(Error::parameter("number of inputs", 0.0, "at least 1"));
         };
@@ -190,6 +240,9 @@ impl<'a> Barycenter<'a> {
 /// A barycenter on its way: plans, their summaries, and what the loss is made of.
 struct Fit<'f, 'a> {
     problem: &'f Barycenter<'a>,
+    settings: Settings,
+    /// What prototypes must weigh.
+    demand: Option<Demand>,
     /// λ, sum 1.
     shares: Vec<f64>,
     plans: Vec<Plan>,
@@ -203,7 +256,13 @@ struct Fit<'f, 'a> {
 }
 
 impl<'f, 'a> Fit<'f, 'a> {
-    fn new(problem: &'f Barycenter<'a>, shares: Vec<f64>, plans: &[Plan], products: &[Products<'_>]) -> Self {
+    fn new(
+        problem: &'f Barycenter<'a>,
+        settings: Settings,
+        shares: Vec<f64>,
+        plans: &[Plan],
+        products: &[Products<'_>],
+    ) -> Self {
         let with_share = || problem.inputs.iter().zip(&shares).zip(plans);
         let constant = with_share()
             .map(|((input, share), plan)| Some(share * input.similarity.constant(problem.loss, plan.sample_weights())?))
@@ -216,6 +275,8 @@ impl<'f, 'a> Fit<'f, 'a> {
         let gather = |(input, plan): (&Input<'_>, &Plan)| Some(input.features.as_ref()?.gather(plan));
         Self {
             problem,
+            settings,
+            demand: None,
             plans: plans.to_vec(),
             summaries: plans.iter().zip(products).map(|(plan, products)| PlanSummary::new(plan, products)).collect(),
             gathered: problem.inputs.iter().zip(plans).filter_map(gather).collect(),
@@ -252,6 +313,12 @@ impl<'f, 'a> Fit<'f, 'a> {
         Some((sums, weights))
     }
 
+    /// Brings TᵀX up to date with the plans.
+    fn gather(&mut self) {
+        let inputs = self.problem.inputs.iter().zip(&self.plans);
+        self.gathered = inputs.filter_map(|(input, plan)| Some(input.features.as_ref()?.gather(plan))).collect();
+    }
+
     /// F, zero where a prototype is not used.
     fn best_features(&self) -> Option<Matrix<'static>> {
         let (mut sums, weights) = self.feature_sums()?;
@@ -274,7 +341,7 @@ impl<'f, 'a> Fit<'f, 'a> {
 
     /// What the solver minimises beyond the loss.
     fn penalty(&self) -> f64 {
-        let step = self.problem.settings.step();
+        let step = self.settings.step(None);
         self.plans.iter().zip(&self.shares).map(|(plan, share)| share * step.penalty(plan)).sum()
     }
 
@@ -298,33 +365,45 @@ impl<'f, 'a> Fit<'f, 'a> {
         moves
     }
 
-    /// One round of plans given target and features, then target and features given plans.
-    fn alternate(&mut self, states: &mut [TransportState<'_>]) -> bool {
-        let target = self.summary().best_target();
-        let features = self.best_features();
-        let mut moved = false;
-        for (s, input) in self.problem.inputs.iter().enumerate() {
-            let alpha = self.problem.alpha;
+    /// The problem of every plan, given target and features.
+    fn problems<'p>(&self, target: &Matrix<'_>, features: Option<&'p Matrix<'static>>) -> Vec<TransportProblem<'p>>
+    where
+        'f: 'p,
+    {
+        let Barycenter { inputs, loss, alpha, .. } = self.problem;
+        let of_input = |input: &'f Input<'a>| {
             let cost = input
                 .features
                 .as_ref()
-                .filter(|_| alpha < 1.0)
-                .zip(features.as_ref())
+                .filter(|_| *alpha < 1.0)
+                .zip(features)
                 .map(|(samples, features)| FeatureCost::new(samples, features.view(), 1.0 - alpha));
-            let problem =
-                TransportProblem::new(input.similarity, &target, self.problem.loss, alpha, 0.0).with_features(cost);
-            let state = &mut states[s];
-            state.enter(&problem);
-            let mut step = self.problem.settings.step();
+            TransportProblem::new(input.similarity, target, *loss, *alpha, 0.0).with_features(cost)
+        };
+        inputs.iter().map(of_input).collect()
+    }
+
+    /// One round of plans given target and features, then target and features given plans.
+    fn alternate(&mut self, states: &mut [TransportState<'_>]) -> bool {
+        let (mut target, features) = (self.summary().best_target(), self.best_features());
+        if self.demand.is_some() {
+            // The gradient does not see what samples that move together do to each other: a barrier would end every step.
+            target = without_zeros(target, self.problem.loss);
+        }
+        let problems = self.problems(&target, features.as_ref());
+        let mut moved = false;
+        for (s, (problem, state)) in problems.iter().zip(states).enumerate() {
+            state.enter(problem);
+            let mut step = self.settings.step(self.demand.as_ref());
             let first = state.loss + step.penalty(&state.plan);
-            let (history, _) = drive(&self.problem.settings.stopping, &mut (), first, || {
-                let moved = step.step(&problem, state);
+            let (history, _) = drive(&self.settings.stopping, &mut (), first, || {
+                let moved = step.step(problem, state);
                 Round { loss: state.loss + step.penalty(&state.plan), moved }
             });
             moved |= history.len() > 1;
             self.plans[s] = state.plan.clone();
             self.summaries[s] = state.summary.clone();
-            if let Some(samples) = &input.features {
+            if let Some(samples) = &self.problem.inputs[s].features {
                 self.gathered[s] = samples.gather(&state.plan);
             }
         }
@@ -334,10 +413,11 @@ impl<'f, 'a> Fit<'f, 'a> {
     fn finish(self, history: Vec<f64>, stop: StopReason) -> Result<FittedBarycenter> {
         let problem = self.problem;
         let kinds: Vec<_> = problem.inputs.iter().map(|input| input.similarity.definiteness()).collect();
-        let certified = problem.loss == Loss::Square && kinds.iter().all(|kind| kind.has_hard_optimum());
+        let is_free = self.demand.is_none();
+        let certified = is_free && problem.loss == Loss::Square && kinds.iter().all(|kind| kind.has_hard_optimum());
         let hardness = self.plans.iter().zip(&self.shares).map(|(plan, share)| share * plan.hardness()).sum();
         let outcome = Outcome {
-            loss: problem.settings.reported(self.loss(), &history),
+            loss: self.settings.reported(self.loss(), &history),
             loss_is_complete: self.constant.is_some() || problem.alpha == 0.0,
             history,
             stop,

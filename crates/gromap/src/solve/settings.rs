@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::observe::Stopping;
 use crate::plan::Plan;
-use crate::transport::{ConditionalGradient, MirrorDescent, PlanStep, VertexDescent};
-use crate::weights::SampleWeights;
+use crate::transport::{BalancedGradient, ConditionalGradient, MirrorDescent, PlanStep, VertexDescent};
+use crate::weights::{Demand, SampleWeights, WeightRule};
 
 /// How the plan is improved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -63,8 +63,32 @@ impl Settings {
         }
     }
 
+    /// The same for prototypes whose weights are asked for: samples cannot move one by one then, so the plan follows the
+    /// gradient.
+    pub(crate) fn with(self, demand: Option<&Demand>) -> Self {
+        match demand {
+            None => self,
+            Some(_) => Self { solver: Solver::ConditionalGradient, ..self },
+        }
+    }
+
+    /// Refuses a solver that cannot keep the weights of prototypes.
+    pub(crate) fn check_rule(&self, rule: &WeightRule) -> Result<()> {
+        if rule.is_free() || self.solver != Solver::Mirror {
+            return Ok(());
+        }
+        Err(Error::Name {
+            what: "solver for prototype weights that are not learned",
+            name: self.solver.to_string(),
+            allowed: "cg, vertex (which then is cg)".into(),
+        })
+    }
+
     /// The step for a fixed target.
-    pub(crate) fn step<'s>(&self) -> Box<dyn PlanStep<'s> + 's> {
+    pub(crate) fn step<'s>(&self, demand: Option<&Demand>) -> Box<dyn PlanStep<'s> + 's> {
+        if let Some(demand) = demand {
+            return Box::new(BalancedGradient::new(demand.clone()));
+        }
         match self.solver {
             Solver::Vertex => Box::new(VertexDescent::new(self.seed)),
             Solver::ConditionalGradient => Box::new(ConditionalGradient::default()),

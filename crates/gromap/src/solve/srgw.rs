@@ -10,8 +10,8 @@ use crate::plan::Plan;
 use crate::setters;
 use crate::similarity::{Bounds, Similarity, WeightedSum};
 use crate::solve::{Settings, check_alpha};
-use crate::transport::{FeatureCost, TransportProblem, TransportState};
-use crate::weights::SampleWeights;
+use crate::transport::{FeatureCost, TransportProblem, TransportState, made_feasible};
+use crate::weights::{PrototypeWeights, SampleWeights, WeightRule};
 
 /// Semi-relaxed Gromov-Wasserstein transport to a given target.
 ///
@@ -38,6 +38,7 @@ pub struct Srgw<'a> {
     features: Option<(Samples<'a>, Matrix<'a>)>,
     alpha: f64,
     start: Option<Plan>,
+    rule: WeightRule,
     settings: Settings,
 }
 
@@ -74,6 +75,7 @@ impl<'a> Srgw<'a> {
             features: None,
             alpha: 1.0,
             start: None,
+            rule: WeightRule::default(),
             settings: Settings::default(),
         }
     }
@@ -89,6 +91,13 @@ impl<'a> Srgw<'a> {
         loss: Loss,
         /// Chooses solver, stopping rule and seed.
         settings: Settings,
+        /// What prototypes weigh: whatever suits them, or given shares, with which this is Gromov-Wasserstein transport between
+        /// fixed weights, by conditional gradient.
+        rule.prototype_weights: PrototypeWeights,
+        /// What every prototype weighs at least, as a share of the whole.
+        rule.min_weight: Option<f64>,
+        /// What every prototype weighs at most, as a share of the whole.
+        rule.max_weight: Option<f64>,
     }
 
     /// Weighs the samples.
@@ -121,6 +130,8 @@ impl<'a> Srgw<'a> {
         let scaled = WeightedSum::new(vec![(factor, self.similarity)])?;
         let similarity: &dyn Similarity = if factor == 1.0 { self.similarity } else { &scaled };
         let size = (similarity.len(), self.target.rows());
+        let demand = self.rule.demand(size.1)?;
+        let settings = self.settings.with(demand.as_ref());
         let start = self.settings.start(self.start.as_ref(), self.sample_weights.as_ref(), size, 0)?;
         let constant = similarity.constant(self.loss, start.sample_weights());
         let features = self
@@ -130,15 +141,18 @@ impl<'a> Srgw<'a> {
             .map(|(samples, prototypes)| FeatureCost::new(samples, prototypes.view(), 1.0 - self.alpha));
         let problem = TransportProblem::new(similarity, &self.target, self.loss, self.alpha, constant.unwrap_or(0.0))
             .with_features(features);
-        let mut step = self.settings.step();
+        let mut step = settings.step(demand.as_ref());
         let mut state = TransportState::of(&problem, start);
+        if let Some(plan) = demand.as_ref().and_then(|demand| made_feasible(&problem, &state, demand)) {
+            state = state.with_plan(&problem, plan);
+        }
         let first = state.loss + step.penalty(&state.plan);
-        let (history, stop) = drive(&self.settings.stopping, observer, first, || {
+        let (history, stop) = drive(&settings.stopping, observer, first, || {
             let moved = step.step(&problem, &mut state);
             Round { loss: state.loss + step.penalty(&state.plan), moved }
         });
         let outcome = Outcome {
-            loss: self.settings.reported(state.loss, &history),
+            loss: settings.reported(state.loss, &history),
             loss_is_complete: constant.is_some() || self.alpha == 0.0,
             history,
             stop,
@@ -153,6 +167,7 @@ impl<'a> Srgw<'a> {
     /// Refuses what does not fit, and resolves the scale.
     fn check(&self) -> Result<f64> {
         self.settings.check()?;
+        self.settings.check_rule(&self.rule)?;
         let n = self.target.rows();
         Error::check_len("columns of the target", n, self.target.columns())?;
         self.loss.check_target(&self.target)?;

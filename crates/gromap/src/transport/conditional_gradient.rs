@@ -140,7 +140,7 @@ fn argmin(row: &[f64]) -> u32 {
 }
 
 /// E(T + γ(D−T)) − E(T) = derivative·γ + curvature·γ², exactly.
-fn along(
+pub(super) fn along(
     problem: &TransportProblem<'_>,
     state: &TransportState<'_>,
     vertex: &PlanSummary,
@@ -159,7 +159,7 @@ fn along(
 }
 
 /// Minimiser on \[0, 1\] of derivative·γ + curvature·γ².
-fn best_step(derivative: f64, curvature: f64) -> f64 {
+pub(super) fn best_step(derivative: f64, curvature: f64) -> f64 {
     if curvature > 0.0 {
         (-derivative / (2.0 * curvature)).clamp(0.0, 1.0)
     } else if derivative + curvature < 0.0 {
@@ -170,7 +170,7 @@ fn best_step(derivative: f64, curvature: f64) -> f64 {
 }
 
 /// The summary of (1−γ)T + γD.
-fn blend_summary(summary: &mut PlanSummary, gamma: f64, vertex: &PlanSummary, cross: &Matrix<'_>) {
+pub(super) fn blend_summary(summary: &mut PlanSummary, gamma: f64, vertex: &PlanSummary, cross: &Matrix<'_>) {
     let stay = 1.0 - gamma;
     let entries = summary.mass.values_mut().iter_mut().zip(vertex.mass.values()).zip(cross.values());
     for ((here, there), cross) in entries {

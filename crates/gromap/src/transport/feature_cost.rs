@@ -38,6 +38,16 @@ impl<'a> FeatureCost<'a> {
         Self { samples, centre, prototypes, squares, factor }
     }
 
+    /// The samples.
+    pub(crate) fn samples(&self) -> &Samples<'a> {
+        self.samples
+    }
+
+    /// f, seen from the centre.
+    pub(crate) fn prototypes(&self) -> &Matrix<'a> {
+        &self.prototypes
+    }
+
     /// The costs of a range of samples, n numbers each.
     pub(crate) fn rows(&self, rows: Range<usize>, out: &mut [f64]) {
         let (count, n, p) = (rows.len(), self.prototypes.rows(), self.prototypes.columns());

@@ -10,6 +10,8 @@
 //! follows from it. A [`PlanStep`] is one step of mathematics from one state to a lower one; looping
 //! and stopping are the driver's (`observe.rs`).
 
+pub(crate) mod balanced;
+mod balanced_gradient;
 mod conditional_gradient;
 mod feature_cost;
 mod mirror_descent;
@@ -17,6 +19,7 @@ mod mirror_descent;
 mod tests;
 pub(crate) mod vertex;
 
+pub(crate) use self::balanced_gradient::{BalancedGradient, made_feasible};
 pub(crate) use self::conditional_gradient::ConditionalGradient;
 pub(crate) use self::feature_cost::{FeatureCost, square};
 pub(crate) use self::mirror_descent::MirrorDescent;
@@ -354,6 +357,16 @@ fn linear_cost_of_block(features: &FeatureCost<'_>, plan: &Plan, rows: Range<usi
     features.rows(rows.clone(), &mut costs);
     let of_row = |(i, costs): (usize, &[f64])| plan.row(i).iter().map(|(k, m)| m * costs[k]).sum::<f64>();
     rows.zip(costs.chunks_exact(n)).map(of_row).sum()
+}
+
+/// A learnt target with the least similarity there is where it has none. Prototypes without similarity between them may have some
+/// through a sample that joins one of them, and what is compared by its logarithm is infinite there.
+pub(crate) fn without_zeros(mut target: Matrix<'static>, loss: Loss) -> Matrix<'static> {
+    if loss != Loss::Square {
+        let least = target.values().iter().copied().filter(|entry| *entry > 0.0).fold(1.0, f64::min);
+        target.values_mut().iter_mut().for_each(|entry| *entry = entry.max(least));
+    }
+    target
 }
 
 /// One step from a plan to a better one, on a similarity that lives for `'s`.

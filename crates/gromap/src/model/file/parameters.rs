@@ -14,6 +14,7 @@ use crate::observe::Stopping;
 use crate::plan::Plan;
 use crate::solve::{Scale, Settings, Solver};
 use crate::start::Start;
+use crate::weights::{PrototypeWeights, WeightRule};
 
 /// What maps and clusters share, and what one of them has.
 #[derive(Serialize, Deserialize)]
@@ -40,6 +41,12 @@ struct CommonForm {
     /// "plan" for a plan that is in the tensors.
     init: String,
     n_init: usize,
+    #[serde(default)]
+    prototype_weights: WeightsForm,
+    #[serde(default)]
+    min_weight: Option<Number>,
+    #[serde(default)]
+    max_weight: Option<Number>,
     solver: Solver,
     epsilon: Option<Number>,
     entropy: Number,
@@ -50,6 +57,20 @@ struct CommonForm {
     #[serde(with = "word")]
     pca: Projection,
     scale: Scaling,
+}
+
+/// A word, or the share of every prototype.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum WeightsForm {
+    Word(String),
+    Given(Vec<Number>),
+}
+
+impl Default for WeightsForm {
+    fn default() -> Self {
+        Self::Word("learned".into())
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -107,7 +128,8 @@ impl ParametersForm {
 
 impl CommonForm {
     fn of(common: &Common) -> Self {
-        let Common { method, perplexities, neighbors, kernel, loss, init, n_init, settings, pca, scale } = common;
+        let Common { method, perplexities, neighbors, kernel, loss, init, n_init, rule, settings, pca, scale } = common;
+        let WeightRule { prototype_weights, min_weight, max_weight } = rule;
         let &Kernel { function, gamma, coef0, degree, landmarks: _ } = kernel;
         let &Settings { solver, epsilon, entropy, stopping, seed } = settings;
         let Stopping { max_rounds, rel_tolerance: tolerance, abs_tolerance } = stopping;
@@ -122,6 +144,12 @@ impl CommonForm {
             loss: *loss,
             init: init.name().into(),
             n_init: *n_init,
+            prototype_weights: match prototype_weights {
+                PrototypeWeights::Given(shares) => WeightsForm::Given(shares.iter().copied().map(Number).collect()),
+                named => WeightsForm::Word(named.name().into()),
+            },
+            min_weight: min_weight.map(Number),
+            max_weight: max_weight.map(Number),
             solver,
             epsilon: epsilon.map(Number),
             entropy: Number(entropy),
@@ -148,6 +176,14 @@ impl CommonForm {
             loss: self.loss,
             init: if self.init == "plan" { Start::Plan(read_plan()?) } else { self.init.parse()? },
             n_init: self.n_init,
+            rule: WeightRule {
+                prototype_weights: match self.prototype_weights {
+                    WeightsForm::Word(word) => word.parse()?,
+                    WeightsForm::Given(shares) => PrototypeWeights::Given(shares.into_iter().map(number).collect()),
+                },
+                min_weight: self.min_weight.map(number),
+                max_weight: self.max_weight.map(number),
+            },
             settings: Settings { solver: self.solver, epsilon, entropy, stopping, seed: self.seed },
             pca: self.pca,
             scale: self.scale,

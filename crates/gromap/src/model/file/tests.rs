@@ -12,7 +12,7 @@ use crate::observe::{StopReason, Stopping};
 use crate::plan::Plan;
 use crate::similarity::{Definiteness, Dense};
 use crate::solve::{Scale, Solver};
-use crate::weights::SampleWeights;
+use crate::weights::{PrototypeWeights, SampleWeights};
 
 pub(super) const SAMPLES: usize = 24;
 
@@ -198,7 +198,11 @@ fn every_parameter_has_its_name_in_the_text() {
         (pca().init(Start::KMeans), r#""init":"kmeans""#),
         (pca().init(Start::Random), r#""init":"random""#),
         (pca().init(Start::Plan(plan)), r#""init":"plan""#),
-        (pca().n_init(4).solver(Solver::Vertex), r#""n_init":4,"solver":"vertex""#),
+        (pca().n_init(4), r#""n_init":4,"prototype_weights":"learned","min_weight":null"#),
+        (pca().prototype_weights(PrototypeWeights::Uniform), r#""prototype_weights":"uniform""#),
+        (pca().prototype_weights(PrototypeWeights::Given(vec![0.5, 0.5])), r#""prototype_weights":[0.5,0.5]"#),
+        (pca().min_weight(Some(0.1)).max_weight(Some(0.5)), r#""min_weight":0.1,"max_weight":0.5"#),
+        (pca().solver(Solver::Vertex), r#""solver":"vertex""#),
         (pca().solver(Solver::ConditionalGradient), r#""solver":"cg""#),
         (mirror, r#""solver":"mirror","epsilon":0.1,"entropy":0.05"#),
         (pca().stopping(rounds), r#""max_rounds":7,"tolerance":1e-7,"abs_tolerance":0.0"#),

@@ -36,13 +36,14 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
-        """Fit to samples, to a similarity or to distances.
+        """Fit to samples, to a similarity, to distances or to a graph.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or what ``precomputed`` says
             With ``precomputed="similarity"`` an ndarray, a scipy sparse matrix, or a factor ``(A,)``; with
-            ``precomputed="distance"`` an ndarray of shape (n_samples, n_samples).
+            ``precomputed="graph"`` an ndarray or a scipy sparse matrix; with ``precomputed="distance"`` an ndarray; each of
+            shape (n_samples, n_samples).
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Equal by default.
@@ -132,8 +133,10 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             check_scalar(self.n_neighbors, "n_neighbors", Integral, min_val=1)
         if self.pca is not None and not isinstance(self.pca, str):
             check_scalar(self.pca, "pca", Integral, min_val=1)
-        if self.precomputed not in (None, "similarity", "distance"):
-            raise ValueError(f"precomputed is {self.precomputed!r}; it must be None, 'similarity' or 'distance'")
+        if self.precomputed not in (None, "similarity", "distance", "graph"):
+            raise ValueError(
+                f"precomputed is {self.precomputed!r}; it must be None, 'similarity', 'distance' or 'graph'"
+            )
         perplexity = np.atleast_1d(np.asarray(self.perplexity, dtype=np.float64))
         return SimpleNamespace(
             method=self.method,
@@ -178,9 +181,9 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """What a fit works on, as the bindings read it; there must be at least `size` samples."""
         if self.precomputed is None:
             X = self._validated(X)
-        elif self.precomputed == "distance" or not isinstance(X, tuple):
+        elif self.precomputed != "similarity" or not isinstance(X, tuple):
             # What a sparse matrix leaves out is no distance.
-            sparse = "csr" if self.precomputed == "similarity" else False
+            sparse = False if self.precomputed == "distance" else "csr"
             X = validate_data(self, X, accept_sparse=sparse, dtype=_FLOATS, order="C", ensure_min_samples=2)
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"a precomputed {self.precomputed} must be square, not {X.shape[0]} x {X.shape[1]}")

@@ -83,9 +83,12 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     kernel, gamma, coef0, degree : optional
         The kernel of kernel PCA, as in scikit-learn, but for ``gamma=None`` of a kernel of distances: one over their
         median.
-    precomputed : {None, "similarity", "distance"}, default=None
-        Whether ``X`` is a similarity (an ndarray, a scipy sparse matrix, or a factor ``(A,)``), or distances of all pairs
-        (an ndarray), of which the method makes what it would make of samples.
+    precomputed : {None, "similarity", "distance", "graph"}, default=None
+        Whether ``X`` is a similarity (an ndarray, a scipy sparse matrix, or a factor ``(A,)``), which is taken as it is;
+        distances of all pairs (an ndarray), of which the method makes what it would make of samples; or a graph by the
+        weights of its edges (an ndarray or a scipy sparse matrix). Nodes of a graph are as alike as short random walks
+        meet them, and weigh what their degrees say; edges have no direction and loops do not count. Nodes without edges or
+        in components too small for a prototype weigh nothing and join the heaviest one.
     random_state : int, Generator, RandomState or None
         Seed of everything random. None draws a new one every time.
     n_jobs : int or None, default=None

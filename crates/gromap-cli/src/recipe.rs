@@ -105,9 +105,10 @@ impl Asked<'_> {
         match options.fitted_to() {
             FittedTo::Samples => Ok(()),
             FittedTo::Distances => refuse(&["pca", "scale", "images"], "DATA are distances, not samples"),
-            FittedTo::Similarity => {
+            kind @ (FittedTo::Similarity | FittedTo::Graph) => {
                 let ids = ["pca", "scale", "images", "perplexity", "neighbors", "kernel", "gamma", "coef0", "degree"];
-                refuse(&ids, "DATA are similarities, not samples")
+                let what = if kind == FittedTo::Graph { "a graph" } else { "similarities" };
+                refuse(&ids, &format!("DATA are {what}, not samples"))
             }
         }
     }

@@ -312,8 +312,28 @@ fn graphs_as_edges_matrix_market_and_npz() {
     assert_eq!(of_edges["loss"], of_matrix["loss"]);
     let labels = graph_labels(&of_edges);
     assert!((0..SAMPLES).all(|i| labels[i] == labels[i % GROUPS]), "{labels:?}");
-    let refused = bench.error(&["cluster", "g.edges", "--clusters", "3"], 2);
-    assert_eq!(refused["hint"], "add --precomputed similarity");
+}
+
+#[test]
+fn a_list_of_edges_is_a_graph_unless_told_otherwise() {
+    let bench = Bench::new();
+    let mut lines: String = edges().iter().map(|(i, j)| format!("node{i} node{j}\n")).collect();
+    lines.push_str("alone alone\n");
+    bench.write("g.edges", lines);
+    let found = bench.json(&["cluster", "g.edges", "--clusters", "3", "-o", "labels.csv"]);
+    let told = bench.json(&["cluster", "g.edges", "--clusters", "3", "--precomputed", "graph"]);
+    assert_eq!((&found["loss"], &found["labels"]), (&told["loss"], &told["labels"]));
+    assert_eq!(found["warnings"][0], "1 node without edges; they join the heaviest prototype");
+    let table = bench.text("labels.csv");
+    let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let label = |name: &str| rows.iter().find(|row| row[0] == name).map(|row| row[1]);
+    assert!(label("node0").is_some() && label("alone").is_some(), "{table}");
+    assert!((0..SAMPLES).all(|i| label(&format!("node{i}")) == label(&format!("node{}", i % GROUPS))), "{table}");
+    let plan = bench.json(&["fit", "g.edges", "--dry-run", "--prototypes", "5"]);
+    assert!(plan.to_string().contains("random walks"), "{plan}");
+    bench.write("n.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n2 1 -1\n");
+    let refused = bench.error(&["cluster", "n.mtx", "--clusters", "2", "--precomputed", "graph"], 3);
+    assert!(refused["message"].as_str().is_some_and(|text| text.contains("[1, 0]")), "{refused}");
 }
 
 #[test]

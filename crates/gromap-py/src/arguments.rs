@@ -6,7 +6,7 @@ use std::str::FromStr;
 use gromap::data::Samples;
 use gromap::observe::Stopping;
 use gromap::options::{FittedTo, WeightRule};
-use gromap::similarity::{self, Similarity};
+use gromap::similarity::{self, Similarity, Sparse};
 use gromap::solve::{BalancedTransport, Settings};
 use gromap::types::Scalar;
 use gromap::{Data, Matrix, Plan, PrototypeWeights, Run, SampleWeights};
@@ -57,13 +57,32 @@ impl ArrayArgument<'_> {
             Self::Factor((factor,)) => similarity::low_rank(factor.samples()?, None),
             Self::Factors((left, right)) => similarity::low_rank(left.samples()?, Some(right.samples()?)),
             Self::Sparse((offsets, columns, values)) => {
-                let offsets = offsets.as_slice()?.iter().map(|&o| usize::try_from(o)).collect::<Result<Vec<_>, _>>();
-                let negative = |_| PyValueError::new_err("indptr of the sparse similarity has a negative entry");
-                similarity::sparse(offsets.map_err(negative)?, columns.as_slice()?, values.samples()?)
+                similarity::sparse(whole(offsets)?, columns.as_slice()?, values.samples()?)
             }
         }
         .map_err(to_python)
     }
+
+    fn graph(&self) -> PyResult<Sparse<'_, f32>> {
+        match self {
+            Self::Dense(array) => similarity::graph_of_pairs(array.samples()?),
+            Self::Sparse((offsets, columns, values)) => {
+                similarity::graph(whole(offsets)?, columns.as_slice()?, values.samples()?)
+            }
+            _ => {
+                return Err(PyValueError::new_err(
+                    "a graph must be given as an array or a sparse matrix, not by factors",
+                ));
+            }
+        }
+        .map_err(to_python)
+    }
+}
+
+/// The offsets of compressed rows.
+fn whole(offsets: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
+    let whole = offsets.as_slice()?.iter().map(|&o| usize::try_from(o)).collect::<Result<_, _>>();
+    whole.map_err(|_| PyValueError::new_err("indptr of the sparse matrix has a negative entry"))
 }
 
 /// A hard plan by its labels, or any plan by its entries.
@@ -94,7 +113,7 @@ pub(crate) fn weights_of(weights: Option<&PyReadonlyArray1<'_, f64>>, samples: u
 /// What a fit is given, by attribute.
 #[derive(FromPyObject)]
 pub(crate) struct DataArgument<'py> {
-    /// "samples", "distance" or "similarity".
+    /// "samples", "distance", "similarity" or "graph".
     kind: String,
     array: ArrayArgument<'py>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
@@ -110,13 +129,17 @@ impl DataArgument<'_> {
         make: impl FnOnce(&SampleWeights) -> PyResult<R>,
         work: impl FnOnce(R, &Data<'_>, Run<'_>) -> gromap::Result<T> + Send,
     ) -> PyResult<T> {
-        let similarity;
+        let (similarity, graph);
         let data = match word(&self.kind)? {
             FittedTo::Samples => Data::Samples(self.array.samples()?),
             FittedTo::Distances => Data::Distances(self.array.samples()?),
             FittedTo::Similarity => {
                 similarity = self.array.similarity()?;
                 Data::similarity(&*similarity)
+            }
+            FittedTo::Graph => {
+                graph = self.array.graph()?;
+                Data::Graph(&graph)
             }
         };
         let weights = weights_of(self.weights.as_ref(), data.len())?;

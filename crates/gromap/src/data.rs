@@ -4,6 +4,7 @@
 //! Data::Samples     N×p features            ──► scaled, projected, compared by the method's own similarity
 //! Data::Distances   N×N distances           ──► the similarity that the method makes of distances
 //! Data::Similarity  N×N, as an operator     ──► taken as it is
+//! Data::Graph       edges between N nodes   ──► how random walks meet them, whatever the method
 //! ```
 //!
 //! Precision is decided behind this door: [`Samples`] hold `f32` or `f64`, and only the core compiles numerical code for
@@ -15,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::numeric::{Matrix, Scalar};
 use crate::observe::Observer;
 use crate::plan::Plan;
-use crate::similarity::{Contents, Similarity};
+use crate::similarity::{Contents, Similarity, Sparse};
 use crate::weights::SampleWeights;
 
 /// Samples N×p, one in each row, or another matrix of as many rows, in either precision.
@@ -154,6 +155,9 @@ pub enum Data<'a> {
         /// Features of the samples, for the profiles of the prototypes and for the fused objective.
         features: Option<Samples<'a>>,
     },
+    /// A graph, by the weights of its edges: nodes are as alike as short random walks meet them, and weigh what their
+    /// degrees say ([`RandomWalk`](crate::affinity::RandomWalk)). New nodes cannot be placed.
+    Graph(&'a Sparse<'a, f32>),
 }
 
 impl<'a, T: Into<Samples<'a>>> From<T> for Data<'a> {
@@ -179,6 +183,7 @@ impl<'a> Data<'a> {
         match self {
             Self::Samples(samples) | Self::Distances(samples) => samples.len(),
             Self::Similarity { similarity, .. } => similarity.len(),
+            Self::Graph(graph) => graph.len(),
         }
     }
 
@@ -195,6 +200,7 @@ impl<'a> Data<'a> {
                 // Factors, and sums of operators, hold far less than all pairs.
                 Contents::LowRank(..) | Contents::Other => (Form::Pairs { stored: 0 }, false),
             },
+            Self::Graph(graph) => (Form::Graph { stored: graph.stored() as u64 }, true),
         };
         Shape { samples, form, is_single }
     }
@@ -221,6 +227,11 @@ pub enum Form {
     },
     /// A matrix of pairs, distances or similarities, with so many stored entries; N² of them are a dense one.
     Pairs {
+        /// Number of stored entries.
+        stored: u64,
+    },
+    /// A graph of so many edges, those of both directions counted.
+    Graph {
         /// Number of stored entries.
         stored: u64,
     },

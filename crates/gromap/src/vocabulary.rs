@@ -87,7 +87,9 @@ words! {
     }
     Target ("target") { Free = "free", Identity = "identity", }
     Scale ("target_scale") { UnitMaximum = "max", Raw = "raw", }
-    FittedTo ("kind of data") { Samples = "samples", Distances = "distance", Similarity = "similarity", }
+    FittedTo ("kind of data") {
+        Samples = "samples", Distances = "distance", Similarity = "similarity", Graph = "graph",
+    }
     Level ("level of a path") { Fresh = "fresh", Warm = "warm", }
     Places ("places") { Prototype = "prototype", Sample = "sample", }
     StopReason ("reason to stop") {

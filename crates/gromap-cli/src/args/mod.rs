@@ -138,7 +138,7 @@ pub(crate) struct PathArgs {
 #[command(args_override_self = true, after_help = "\
 Examples:
   gromap cluster t10k-images-idx3-ubyte.gz --clusters 10 -o labels.csv
-  gromap cluster friends.edges --precomputed similarity --clusters 4 --target identity",
+  gromap cluster friends.edges --clusters 4",
     mut_arg("dims", |arg| arg.hide(true)), mut_arg("alpha", |arg| arg.hide(true)),
     mut_arg("alpha_scale", |arg| arg.hide(true)), mut_arg("normalization", |arg| arg.hide(true)),
     mut_arg("coupling", |arg| arg.hide(true)), mut_arg("images", |arg| arg.hide(true)))]

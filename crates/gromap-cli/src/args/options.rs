@@ -17,7 +17,7 @@ const FIT: &str = "Fit";
 const RUN: &str = "Run";
 
 /// The kinds of data that are not samples.
-const PAIRS: [&str; 2] = ["distance", "similarity"];
+const PAIRS: [&str; 3] = ["distance", "similarity", "graph"];
 
 /// What is read.
 #[derive(Debug, Clone, Args)]
@@ -49,7 +49,7 @@ pub(crate) struct FitOptions {
     #[arg(long, value_name = "WxH[xC]", help_heading = INPUT)]
     pub(crate) images: Option<Picture>,
 
-    /// DATA is an N×N matrix of distances or of similarities (also a graph), not samples
+    /// DATA is an N×N matrix of distances or similarities, or a graph [default for lists of edges], not samples
     #[arg(long, value_name = "KIND", value_parser = word::<FittedTo>(PAIRS), help_heading = INPUT)]
     pub(crate) precomputed: Option<FittedTo>,
 

@@ -26,7 +26,7 @@ pub(crate) mod vector;
 use std::path::{Path, PathBuf};
 
 use gromap::data::{Form, Samples, Shape};
-use gromap::similarity::{self, Similarity};
+use gromap::similarity::{self, Similarity, Sparse};
 use gromap::{Matrix, Model};
 use gromap_report::Classes;
 
@@ -242,6 +242,11 @@ impl<'a> Request<'a> {
         }
     }
 
+    /// Whether DATA can be nothing but a graph.
+    pub(crate) fn is_edge_list(&self) -> bool {
+        matches!(self.format(), Ok(Format::Edges))
+    }
+
     /// The format that was asked for, or the one the name tells.
     fn format(&self) -> Outcome<Format> {
         if let Some(format) = self.options.format {
@@ -311,7 +316,7 @@ impl<'a> Request<'a> {
         }
         if loaded.is_graph && !self.is_precomputed {
             let message = format!("{} is a graph, not samples", shown(self.path));
-            return Err(Failure::usage(message).hint("add --precomputed similarity"));
+            return Err(Failure::usage(message).hint("add --precomputed graph"));
         }
         let content = match loaded.content {
             Content::Sparse(rows) if !self.is_precomputed => Content::Dense(rows.to_dense(self.room)?),
@@ -436,6 +441,14 @@ impl Content {
         match self {
             Self::Dense(matrix) => Ok(similarity::dense(matrix.view())?),
             Self::Sparse(rows) => rows.similarity(),
+        }
+    }
+
+    /// A matrix of pairs as a graph.
+    pub(crate) fn graph(&self) -> Outcome<Sparse<'_, f32>> {
+        match self {
+            Self::Dense(matrix) => Ok(similarity::graph_of_pairs(matrix.view())?),
+            Self::Sparse(rows) => rows.graph(),
         }
     }
 }

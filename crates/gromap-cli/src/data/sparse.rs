@@ -2,7 +2,7 @@
 
 use gromap::Matrix;
 use gromap::data::Samples;
-use gromap::similarity::{self, Similarity};
+use gromap::similarity::{self, Similarity, Sparse};
 
 use super::Values;
 use super::source::Room;
@@ -143,15 +143,24 @@ impl Rows {
 
     /// The matrix as a similarity of single or double precision.
     pub(crate) fn similarity(&self) -> Outcome<Box<dyn Similarity + '_>> {
+        Ok(similarity::sparse(&self.offsets[..], &self.columns[..], self.square("similarity")?)?)
+    }
+
+    /// The matrix as the weights of a graph.
+    pub(crate) fn graph(&self) -> Outcome<Sparse<'_, f32>> {
+        Ok(similarity::graph(&self.offsets[..], &self.columns[..], self.square("graph")?)?)
+    }
+
+    /// The values of a matrix that must be N×N.
+    fn square(&self, what: &str) -> Outcome<Samples<'_>> {
         let (height, width) = (self.len(), self.width);
         if height != width {
-            return Err(Failure::data(format!("a similarity of {height} rows needs as many columns, not {width}")));
+            return Err(Failure::data(format!("a {what} of {height} rows needs as many columns, not {width}")));
         }
-        let values: Samples<'_> = match &self.values {
+        Ok(match &self.values {
             Values::F32(values) => Matrix::new(&values[..], 1, values.len())?.into(),
             Values::F64(values) => Matrix::new(&values[..], 1, values.len())?.into(),
-        };
-        Ok(similarity::sparse(&self.offsets[..], &self.columns[..], values)?)
+        })
     }
 }
 

@@ -58,12 +58,12 @@ impl Job<'_> {
         let request = self.request(limit);
         // The header of the file may be enough to refuse, before its values are read.
         if let Some(shape) = data::shape(&request)?
-            && self.is_only_planned(&shape, limit)?
+            && self.is_only_planned(&self.seen(shape), limit)?
         {
             return Ok(None);
         }
         let dataset = data::read(&request)?;
-        let shape = dataset.shape();
+        let shape = self.seen(dataset.shape());
         if self.is_only_planned(&shape, limit)? {
             return Ok(None);
         }
@@ -85,7 +85,7 @@ impl Job<'_> {
             samples: dataset.len(),
             features: match shape.form {
                 Form::Samples { features } => Some(features),
-                Form::Pairs { .. } => None,
+                Form::Pairs { .. } | Form::Graph { .. } => None,
             },
             prototypes,
             seed: self.options.seed,
@@ -97,7 +97,7 @@ impl Job<'_> {
     }
 
     fn request(&self, limit: Room) -> Request<'_> {
-        let is_precomputed = self.options.precomputed.is_some();
+        let is_precomputed = self.fitted_to() != FittedTo::Samples;
         let weights = self.options.weights.as_deref();
         let samples = Request::samples(self.data, &self.options.data, limit);
         Request { weights, is_precomputed, ..samples }
@@ -122,6 +122,21 @@ impl Job<'_> {
         Ok(false)
     }
 
+    /// What DATA is: as the options say, and a list of edges is a graph.
+    fn fitted_to(&self) -> FittedTo {
+        let request = Request::samples(self.data, &self.options.data, Room(0));
+        let is_graph = self.options.precomputed.is_none() && request.is_edge_list();
+        if is_graph { FittedTo::Graph } else { self.options.fitted_to() }
+    }
+
+    /// A shape as a fit sees it: edges of a graph are no similarities.
+    fn seen(&self, shape: Shape) -> Shape {
+        match (self.fitted_to(), shape.form) {
+            (FittedTo::Graph, Form::Pairs { stored }) => Shape { form: Form::Graph { stored }, ..shape },
+            _ => shape,
+        }
+    }
+
     fn voice(&self) -> Voice {
         match (self.options.run.quiet, self.options.verbose) {
             (true, _) => Voice::Quiet,
@@ -138,13 +153,17 @@ impl Job<'_> {
         weights: &SampleWeights,
         watch: &mut Watch,
     ) -> Outcome<Path> {
-        let similarity;
-        let data = match (self.options.fitted_to(), &dataset.content) {
+        let (similarity, graph);
+        let data = match (self.fitted_to(), &dataset.content) {
             (FittedTo::Samples, Content::Dense(samples)) => Data::Samples(samples.view()),
             (FittedTo::Distances, Content::Dense(distances)) => Data::Distances(distances.view()),
             (FittedTo::Similarity, content) => {
                 similarity = content.similarity()?;
                 Data::similarity(&*similarity)
+            }
+            (FittedTo::Graph, content) => {
+                graph = content.graph()?;
+                Data::Graph(&graph)
             }
             (_, Content::Sparse(_)) => {
                 let message = "distances of all pairs are needed, and a sparse matrix does not have them";

@@ -48,7 +48,7 @@ fn way_out(options: &FitOptions, shape: &Shape, (make, levels): Made<'_>, limit:
     let found = fits("--precision f32", &single, &precision).filter(|_| !shape.is_single);
     let solver = || fits("--solver vertex", shape, &|options| options.solver = Solver::Vertex);
     let found = found.or_else(|| (options.solver != Solver::Vertex).then(solver).flatten());
-    if matches!(shape.form, Form::Pairs { .. }) {
+    if matches!(shape.form, Form::Pairs { .. } | Form::Graph { .. }) {
         return found;
     }
     let neighbors = || {
@@ -88,6 +88,7 @@ pub(super) fn tell(options: &FitOptions, shape: &Shape, (make, levels): Made<'_>
     text += &match shape.form {
         Form::Samples { features } => format!("\nsamples     {} of {features} features\n", shape.samples),
         Form::Pairs { stored } => format!("\nsamples     {}, with {stored} entries for pairs of them\n", shape.samples),
+        Form::Graph { stored } => format!("\nnodes       {}, with {stored} entries for edges of them\n", shape.samples),
     };
     text += &match plan.neighbors {
         Some(near) => format!("neighbours  {} of each sample, {} search\n", near.k, search(near.exact)),
@@ -107,7 +108,7 @@ fn object(shape: &Shape, recipe: &Parameters, plan: &MemoryPlan, limit: u64) -> 
     let part = |part: &Part| json!({"what": part.what, "bytes": part.bytes, "from": part.from.name(), "until": part.until.name()});
     let features = match shape.form {
         Form::Samples { features } => Some(features),
-        Form::Pairs { .. } => None,
+        Form::Pairs { .. } | Form::Graph { .. } => None,
     };
     json!({
         "version": env!("CARGO_PKG_VERSION"),

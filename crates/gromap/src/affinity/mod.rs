@@ -16,6 +16,7 @@
 //! | [`Entropic`] | rows of a given perplexity (SNE), or their symmetric mean (t-SNE) | sparse |
 //! | [`SymmetricEntropic`] | doubly stochastic, every row of a given perplexity (SNEkhorn) | sparse |
 //! | [`Mean`] | the mean of several of the above that look at neighbours | sparse |
+//! | [`RandomWalk`] | the nodes of a graph, as short random walks meet them | sparse |
 //! | [`Precomputed`] | a given one, checked for what the method needs | dense or sparse |
 
 mod calibration;
@@ -36,6 +37,7 @@ mod source;
 mod symmetric_entropic;
 #[cfg(test)]
 pub(crate) mod testing;
+mod walk;
 
 #[cfg(test)]
 pub(crate) use self::chain::Chain;
@@ -53,6 +55,7 @@ pub use self::pattern::Pattern;
 pub use self::precomputed::Precomputed;
 pub use self::source::Source;
 pub use self::symmetric_entropic::{Solution, SymmetricEntropic};
+pub use self::walk::{GraphAffinity, RandomWalk};
 use crate::data::{Data, Samples};
 use crate::error::{Error, Result};
 use crate::memory::{MemoryPlan, Sizes};
@@ -215,6 +218,22 @@ pub enum Warning {
         /// How many pieces.
         components: usize,
     },
+    /// Nodes of a graph that no cluster can be made of.
+    #[error("{}; they join the heaviest prototype", set_aside(*.alone, *.small))]
+    SetAside {
+        /// Nodes without an edge to another.
+        alone: usize,
+        /// Nodes in components that are too small.
+        small: usize,
+    },
+}
+
+/// What there is to say of nodes that no cluster can be made of.
+fn set_aside(alone: usize, small: usize) -> String {
+    let count = |nodes: usize| if nodes == 1 { "1 node".into() } else { format!("{nodes} nodes") };
+    let alone = (alone > 0).then(|| format!("{} without edges", count(alone)));
+    let small = (small > 0).then(|| format!("{} in components too small for a cluster", count(small)));
+    alone.into_iter().chain(small).collect::<Vec<_>>().join(" and ")
 }
 
 impl Warning {

@@ -25,7 +25,7 @@ impl GromovClustering {
     pub fn fit_with(&self, data: &Data<'_>, run: Run<'_>) -> Result<Model> {
         self.check()?;
         self.memory_plan(&data.shape()).check_room()?;
-        prepared::run(&self.common, data, false, run, |prepared, observer| {
+        prepared::run(&self.common, data, (false, Some(self.clusters)), run, |prepared, observer| {
             let found = self.solve(prepared, observer)?;
             prepared.model(Parameters::Clusters(self.clone()), found)
         })

@@ -151,6 +151,7 @@ mod tests {
             weights: &weights,
             loss: Loss::Kl,
             is_local: true,
+            is_graph: false,
             solver: Solver::Vertex,
         };
         let found = joint.descend(start(&joint, &ground, 6, 0).unwrap(), &mut ()).unwrap().iterate.loss;

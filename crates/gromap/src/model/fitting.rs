@@ -38,7 +38,7 @@ impl GromovDr {
         self.check()?;
         self.check_dims(data.len())?;
         self.memory_plan(&data.shape()).check_room()?;
-        prepared::run(&self.common, data, self.alpha < 1.0, run, |prepared, observer| {
+        prepared::run(&self.common, data, (self.alpha < 1.0, self.prototypes), run, |prepared, observer| {
             let found = self.solve(prepared, self.prototypes, &self.common.init, observer)?;
             prepared.model(Parameters::Map(self.clone()), found)
         })

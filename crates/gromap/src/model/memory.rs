@@ -4,7 +4,7 @@ use super::coarse::MOST_MAPPED;
 use super::many;
 use super::options::{Common, GromovClustering, GromovDr};
 use super::preparation::{Projection, Scaling};
-use crate::affinity::{InputAffinity, NewSamples};
+use crate::affinity::{InputAffinity, NewSamples, RandomWalk};
 use crate::data::{Form, Shape};
 use crate::embedding::{MapKernel, most_bytes_of_repulsion};
 use crate::memory::{FIXED, MemoryPlan, Search, Sizes, bytes};
@@ -75,7 +75,7 @@ impl GromovDr {
         let samples = shape.samples as u64;
         let features = match shape.form {
             Form::Samples { features } => features as u64,
-            Form::Pairs { .. } => 0,
+            Form::Pairs { .. } | Form::Graph { .. } => 0,
         };
         let of_model = |&n: &usize| {
             let (n, dims) = (n as u64, self.dims as u64);
@@ -123,7 +123,7 @@ impl Common {
         let samples = shape.samples;
         let features = match shape.form {
             Form::Samples { features } => features,
-            Form::Pairs { .. } => 0,
+            Form::Pairs { .. } | Form::Graph { .. } => 0,
         };
         let sizes = Sizes {
             samples: samples as u64,
@@ -142,6 +142,7 @@ impl Common {
                 plan_neighbors(&*recipe, &sizes, &mut plan);
                 recipe.memory(&sizes, &mut plan);
             }
+            Form::Graph { stored } => RandomWalk::default().memory(samples as u64, stored, &mut plan),
             Form::Pairs { stored } => {
                 plan_given(&sizes, stored, &mut plan);
                 // Of distances a graph is made; a similarity that is given would do without.

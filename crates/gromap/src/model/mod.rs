@@ -81,6 +81,8 @@ pub enum FittedTo {
     Distances,
     /// A given similarity.
     Similarity,
+    /// A graph.
+    Graph,
 }
 
 impl Model {

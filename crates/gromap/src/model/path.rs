@@ -64,7 +64,8 @@ impl GromovDr {
         self.check()?;
         self.check_dims(data.len())?;
         self.path_memory_plan(&data.shape(), sizes).check_room()?;
-        prepared::run(&self.common, data, self.alpha < 1.0, run, |prepared, observer| {
+        let most = sizes.iter().copied().max();
+        prepared::run(&self.common, data, (self.alpha < 1.0, most), run, |prepared, observer| {
             let mut path = Path { models: Vec::new(), lineage: Vec::new() };
             for &size in sizes {
                 let start = match (level, path.models.last()) {

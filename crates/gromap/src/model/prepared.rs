@@ -5,7 +5,7 @@ use super::own_places::{self, OwnPlaces};
 use super::placement::{Placement, RowStep};
 use super::preparation::Preparation;
 use super::{FittedTo, Model};
-use crate::affinity::{self, Affinity, InputAffinity, Multiplier, Training, Warning};
+use crate::affinity::{self, Affinity, InputAffinity, Multiplier, RandomWalk, Training, Warning};
 use crate::data::{Data, Run, Samples};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
@@ -34,6 +34,8 @@ pub(crate) struct Prepared<'a> {
     pub(crate) fused: Option<Samples<'a>>,
     feature_names: Option<Vec<String>>,
     pub(crate) weights: SampleWeights,
+    /// Nodes of a graph that weigh nothing and join the heaviest prototype.
+    set_aside: Vec<u32>,
     warnings: Vec<String>,
     /// Whether C_X is not exactly what the method asks for.
     is_inexact: bool,
@@ -66,11 +68,13 @@ pub(crate) struct Found {
 }
 
 impl Common {
-    /// Scales and projects samples, and builds C_X; `is_fused` where features count beside it.
+    /// Scales and projects samples, and builds C_X; `is_fused` where features count beside it. For at most so many prototypes,
+    /// as far as that is known.
     pub(crate) fn prepare<'a>(
         &self,
         data: &'a Data<'_>,
         is_fused: bool,
+        prototypes: Option<usize>,
         weights: Option<&SampleWeights>,
         observer: &mut dyn Observer,
     ) -> Result<Prepared<'a>> {
@@ -82,18 +86,8 @@ impl Common {
             None => SampleWeights::uniform(data.len())?,
         };
         weights.check_several()?;
-        let given = |similarity, fitted_to, features| Prepared {
-            similarity,
-            fitted_to,
-            preparation: Preparation::default(),
-            samples: None,
-            features,
-            fused: None,
-            feature_names: None,
-            weights,
-            warnings: Vec::new(),
-            is_inexact: false,
-        };
+        let own = weights.clone();
+        let given = |similarity, fitted_to, features| Prepared::given(similarity, fitted_to, features, own);
         match data {
             Data::Samples(samples) => {
                 observer.on(&Event::Stage(Stage::Prepare));
@@ -119,6 +113,14 @@ impl Common {
                 let features = features.as_ref().map(Samples::view);
                 let fused = features.clone().filter(|_| is_fused);
                 Ok(Prepared { fused, ..given(Held::Given(*similarity), FittedTo::Similarity, features) })
+            }
+            Data::Graph(graph) => {
+                observer.on(&Event::Stage(Stage::Affinity));
+                let found = RandomWalk::default().of_graph(graph, &weights, prototypes)?;
+                found.weights.check_several()?;
+                let affinity = Affinity { similarity: Box::new(found.similarity), warnings: found.warnings };
+                let given = |similarity| Prepared::given(similarity, FittedTo::Graph, None, found.weights);
+                Ok(Prepared { set_aside: found.set_aside, ..built(affinity, given) })
             }
         }
     }
@@ -146,6 +148,28 @@ fn built<'a>(affinity: Affinity, prepared: impl FnOnce(Held<'a>) -> Prepared<'a>
 }
 
 impl<'a> Prepared<'a> {
+    /// A similarity and what is known of the samples, before anything else is.
+    fn given(
+        similarity: Held<'a>,
+        fitted_to: FittedTo,
+        features: Option<Samples<'a>>,
+        weights: SampleWeights,
+    ) -> Prepared<'a> {
+        Prepared {
+            similarity,
+            fitted_to,
+            preparation: Preparation::default(),
+            samples: None,
+            features,
+            fused: None,
+            feature_names: None,
+            weights,
+            set_aside: Vec::new(),
+            warnings: Vec::new(),
+            is_inexact: false,
+        }
+    }
+
     /// The same, with names of the features for the model to keep.
     pub(crate) fn named(mut self, names: Option<&[String]>) -> Result<Self> {
         if let (Some(names), Some(features)) = (names, &self.features) {
@@ -174,13 +198,15 @@ impl<'a> Prepared<'a> {
             samples: self.samples.as_ref().map(|samples| self.preparation.single(samples)),
             weights: &self.weights,
             loss,
-            is_local: common.recipe().is_local(),
+            is_local: self.fitted_to == FittedTo::Graph || common.recipe().is_local(),
+            is_graph: self.fitted_to == FittedTo::Graph,
             solver: common.settings.solver,
         }
     }
 
     /// The model of what was found.
     pub(crate) fn model(&self, parameters: Parameters, found: Found) -> Result<Model> {
+        let found = found.with_joined(&self.set_aside);
         let spec = parameters.spec();
         let multiplier = found.multiplier(&*spec.recipe);
         let training = match &self.samples {
@@ -249,6 +275,17 @@ impl Found {
         Multiplier::Places(Matrix::from_fn(self.places.rows(), self.places.columns(), dual))
     }
 
+    /// Puts samples without weight into the heaviest prototype, unless each is its own.
+    fn with_joined(mut self, samples: &[u32]) -> Self {
+        let weights = self.plan.weights();
+        let heavier = |best: usize, k: usize| if weights[k] > weights[best] { k } else { best };
+        let heaviest = (0..weights.len()).fold(0, heavier) as u32;
+        if self.step.is_some() {
+            samples.iter().for_each(|&i| self.plan.assign(i as usize, heaviest));
+        }
+        self
+    }
+
     /// Drops prototypes that lost all their samples.
     pub(crate) fn without_unused(mut self) -> Self {
         let weights = self.plan.weights();
@@ -275,12 +312,12 @@ impl Found {
 pub(crate) fn run<'a, T>(
     common: &Common,
     data: &'a Data<'_>,
-    is_fused: bool,
+    (is_fused, prototypes): (bool, Option<usize>),
     run: Run<'_>,
     solve: impl FnOnce(&Prepared<'a>, &mut dyn Observer) -> Result<T>,
 ) -> Result<T> {
     let mut nobody = ();
     let observer = run.observer.unwrap_or(&mut nobody);
-    let prepared = common.prepare(data, is_fused, run.weights, observer)?.named(run.feature_names)?;
+    let prepared = common.prepare(data, is_fused, prototypes, run.weights, observer)?.named(run.feature_names)?;
     solve(&prepared, observer)
 }

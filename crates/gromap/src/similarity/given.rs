@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use super::{Dense, LowRank, Similarity, Sparse};
 use crate::data::{Samples, either};
 use crate::error::{Error, Result};
+use crate::numeric::Scalar;
 
 /// Every entry of an N×N matrix.
 ///
@@ -33,6 +34,51 @@ pub fn low_rank<'a>(left: Samples<'a>, right: Option<Samples<'a>>) -> Result<Box
         (Samples::F64(left), Some(Samples::F64(right))) => Ok(Box::new(LowRank::new(left, right)?)),
         _ => Err(Error::Unsupported("the factors of a similarity must be of one precision".into())),
     }
+}
+
+/// The weights of a graph by its edges, in compressed rows with ascending columns; the values are a matrix of one row. Single
+/// precision is enough for a graph.
+///
+/// ```
+/// use gromap::{Data, GromovClustering, Matrix, similarity};
+/// let edges = Matrix::new(vec![1.0f64; 6], 1, 6)?;
+/// let pairs = similarity::graph(vec![0, 1, 2, 3, 4, 5, 6], vec![1, 0, 3, 2, 5, 4], &edges)?;
+/// let labels = GromovClustering::builder(3).fit(Data::Graph(&pairs))?.plan.labels();
+/// assert!(labels[0] == labels[1] && labels[2] == labels[3] && labels[0] != labels[2]);
+/// # Ok::<(), gromap::Error>(())
+/// ```
+pub fn graph<'a>(
+    offsets: impl Into<Cow<'a, [usize]>>,
+    columns: impl Into<Cow<'a, [u32]>>,
+    values: impl Into<Samples<'a>>,
+) -> Result<Sparse<'a, f32>> {
+    let values = match values.into() {
+        Samples::F32(values) => values.into_values(),
+        Samples::F64(values) => values.values().iter().map(|&value| value as f32).collect(),
+    };
+    Sparse::new(offsets, columns, values)
+}
+
+/// The weights of a graph by all its pairs, N×N; zeros are no edges.
+///
+/// ```
+/// use gromap::{Matrix, similarity};
+/// let pairs = Matrix::new(vec![0.0, 1.0, 1.0, 0.0], 2, 2)?;
+/// assert_eq!(similarity::graph_of_pairs(&pairs)?.stored(), 2);
+/// # Ok::<(), gromap::Error>(())
+/// ```
+pub fn graph_of_pairs<'a>(pairs: impl Into<Samples<'a>>) -> Result<Sparse<'static, f32>> {
+    let pairs = pairs.into();
+    Error::check_len("columns of the graph", pairs.len(), pairs.columns())?;
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    either!(&pairs, |m| for i in 0..m.rows() {
+        for (j, value) in m.row(i).iter().enumerate().filter(|(_, value)| value.to_f64() != 0.0) {
+            columns.push(j as u32);
+            values.push(value.to_f64() as f32);
+        }
+        offsets.push(columns.len());
+    });
+    Sparse::new(offsets, columns, values)
 }
 
 /// Compressed rows with ascending columns; the values are a matrix of one row.

@@ -27,7 +27,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 pub use self::dense::Dense;
-pub use self::given::{dense, low_rank, sparse};
+pub use self::given::{dense, graph, graph_of_pairs, low_rank, sparse};
 pub use self::low_rank::LowRank;
 pub use self::sparse::Sparse;
 pub use self::sum::WeightedSum;

@@ -129,6 +129,11 @@ impl<'a, S: Scalar> Sparse<'a, S> {
         self.rows.row(i)
     }
 
+    /// Column j: its rows, ascending, and their values.
+    pub(crate) fn column(&self, j: usize) -> (&[u32], &[S]) {
+        self.side(Side::Transposed).row(j)
+    }
+
     fn side(&self, side: Side) -> &CompressedRows<'a, S> {
         match (side, &self.transposed) {
             (Side::Transposed, Some(transposed)) => transposed,

@@ -17,7 +17,7 @@ mod search;
 
 pub(crate) use search::similarity_of_groups;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::numeric::Matrix;
 use crate::numeric::kmeans::KMeans;
@@ -71,6 +71,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) loss: Loss,
     /// Whether the similarity links neighbours only.
     pub(crate) is_local: bool,
+    /// Whether weights are those of the nodes of a graph, which a given plan does not know.
+    pub(crate) is_graph: bool,
     pub(crate) solver: Solver,
 }
 
@@ -80,6 +82,10 @@ impl Start {
         let weights = ground.weights;
         check_prototypes(prototypes, weights.len())?;
         let labels = match self {
+            Self::Plan(plan) if ground.is_graph => {
+                Error::check_len("rows of the plan", weights.len(), plan.len())?;
+                return Plan::from_labels(plan.labels(), prototypes, weights.clone());
+            }
             Self::Plan(plan) => {
                 crate::solve::check_start(plan, prototypes, weights)?;
                 return Ok(plan.clone());

@@ -1,7 +1,7 @@
 """Co-clustering: what it finds, what it minimises, and POT's answer at the same summary."""
 
 import numpy as np
-import ot
+import ot.coot
 import pytest
 from gromap import CootClustering
 from sklearn.utils.estimator_checks import parametrize_with_checks

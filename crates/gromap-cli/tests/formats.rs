@@ -323,7 +323,7 @@ fn a_list_of_edges_is_a_graph_unless_told_otherwise() {
     let found = bench.json(&["cluster", "g.edges", "--clusters", "3", "-o", "labels.csv"]);
     let told = bench.json(&["cluster", "g.edges", "--clusters", "3", "--precomputed", "graph"]);
     assert_eq!((&found["loss"], &found["labels"]), (&told["loss"], &told["labels"]));
-    assert_eq!(found["warnings"][0], "1 node without edges; they join the heaviest prototype");
+    assert_eq!(found["warnings"][0], "1 node without edges: put into the heaviest prototype");
     let table = bench.text("labels.csv");
     let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split(',').collect()).collect();
     let label = |name: &str| rows.iter().find(|row| row[0] == name).map(|row| row[1]);

@@ -219,7 +219,7 @@ pub enum Warning {
         components: usize,
     },
     /// Nodes of a graph that no cluster can be made of.
-    #[error("{}; they join the heaviest prototype", set_aside(*.alone, *.small))]
+    #[error("{}: put into the heaviest prototype", set_aside(*.alone, *.small))]
     SetAside {
         /// Nodes without an edge to another.
         alone: usize,

@@ -79,7 +79,7 @@ fn crumbs_are_set_aside_and_said() {
     let said = found.warnings[0].to_string();
     assert_eq!(
         said,
-        "1 node without edges and 3 nodes in components too small for a cluster; they join the heaviest prototype"
+        "1 node without edges and 3 nodes in components too small for a cluster: put into the heaviest prototype"
     );
     // For many clusters the triangle is one of them, and so it is where all components are small.
     assert_eq!(of(&graph, Some(20)).set_aside, [21]);

@@ -206,7 +206,15 @@ pub(crate) fn prototype_weights(given: &str, prototypes: usize, room: Room) -> O
             None => failure,
         });
     }
-    let words = vector::fitting(vector::read(path, room)?, prototypes, "shares of prototypes")?;
+    let mut words = vector::read(path, room)?;
+    // Of so few values a number is hardly a header.
+    if words.len() == prototypes + 1 && words[0].parse::<f64>().is_err() {
+        words.remove(0);
+    }
+    if words.len() != prototypes {
+        let (given, found) = (clipped(given), words.len());
+        return Err(Failure::data(format!("{given} has {found} shares, but there are {prototypes} prototypes")));
+    }
     Ok(PrototypeWeights::Given(vector::numbers(&words, given)?))
 }
 
@@ -274,7 +282,9 @@ mod tests {
         std::fs::write(&path, "0.25\n0.75\n").unwrap();
         assert_eq!(read(path.to_str().unwrap()), Ok(PrototypeWeights::Given(vec![0.25, 0.75])));
         std::fs::write(&path, "0.25\n0.5\n0.25\n").unwrap();
-        assert!(read(path.to_str().unwrap()).unwrap_err().message.contains("shares of prototypes"));
+        assert!(read(path.to_str().unwrap()).unwrap_err().message.contains("3 shares, but there are 2 prototypes"));
+        std::fs::write(&path, "share\n0.25\n0.75\n").unwrap();
+        assert_eq!(read(path.to_str().unwrap()), Ok(PrototypeWeights::Given(vec![0.25, 0.75])));
     }
 
     #[test]

@@ -176,7 +176,7 @@ OWN = {
     "n_clusters": (GromovClustering(0), ValueError, "n_clusters == 0, must be >= 1"),
     "target": (small(GromovClustering, target="tree"), ValueError, 'unknown target "tree"'),
     "target_scale": (small(GromovClustering, target_scale="log"), ValueError, 'unknown target_scale "log"'),
-    "weights": (small(GromovClustering, weights="uniform"), ValueError, "weights is 'uniform'"),
+    "prototype weights": (small(GromovClustering, prototype_weights="even"), ValueError, "even"),
 }
 
 

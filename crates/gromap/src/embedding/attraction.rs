@@ -51,11 +51,11 @@ impl<const VALUE: bool> Store for Attraction<'_, VALUE> {
 /// a, if its `VALUE` is asked for, and ∂a/∂d².
 #[inline(always)]
 fn attraction<const VALUE: bool, const BCE: bool>(kernel: RawKernel) -> [f64; 2] {
-    let RawKernel { w, log, log_derivative, odds } = kernel;
+    let RawKernel { log, log_derivative, odds, slope_by_odds, .. } = kernel;
     match (BCE, VALUE) {
         (false, _) => [log, log_derivative],
-        (true, false) => [0.0, log_derivative / (odds * w)],
-        (true, true) => [-ln(odds), log_derivative / (odds * w)], // log W − log(1 − W)
+        (true, false) => [0.0, slope_by_odds * (1.0 + odds)],
+        (true, true) => [-ln(odds), slope_by_odds * (1.0 + odds)], // log W − log(1 − W)
     }
 }
 

@@ -305,7 +305,7 @@ impl<'a> FrozenMap<'a> {
 /// ρ, ∂ρ/∂s and ∂²ρ/∂s².
 #[inline(always)]
 fn repelling(kernel: RawKernel, curvature: f64, is_bce: bool) -> (f64, f64, f64) {
-    let RawKernel { w, log, log_derivative: slope, odds } = kernel;
+    let RawKernel { w, log, log_derivative: slope, odds, .. } = kernel;
     if is_bce {
         return (-(log + ln(odds)), slope / odds, (curvature + slope * slope * (1.0 + odds) / odds) / odds);
     }

@@ -138,9 +138,9 @@ impl<const VALUE: bool> Store for Repelling<'_, VALUE> {
 /// r, where its sum is needed, and ∂r/∂d², by the table above.
 #[inline(always)]
 pub(super) fn repulsion<const VALUE: bool, const BCE: bool>(kernel: RawKernel) -> (f64, f64) {
-    let RawKernel { w, log, log_derivative, odds } = kernel;
+    let RawKernel { w, log, log_derivative, odds, slope_by_odds } = kernel;
     match BCE {
-        true => (if VALUE { -(log + ln(odds)) } else { 0.0 }, log_derivative / odds), // −log(1 − W)
+        true => (if VALUE { -(log + ln(odds)) } else { 0.0 }, slope_by_odds), // −log(1 − W)
         false => (w, log_derivative * w),
     }
 }

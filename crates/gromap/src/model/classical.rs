@@ -24,8 +24,8 @@ const OF_FEW: Pace = Pace { momentum: 0.8, rate: 0.5 };
 /// Steps of a round, after which the loss is looked at. Fewer say little: at this pace some of them lower the loss hardly at all.
 const ROUND: usize = 100;
 /// Rounds end when one lowers the loss by no more than this many times the tolerance of the fit, which is meant for rounds that find a
-/// plan too: 1.2% unless asked otherwise.
-const TOLERANCES_OF_A_ROUND: f64 = 1200.0;
+/// plan too: 1.5% unless asked otherwise.
+const TOLERANCES_OF_A_ROUND: f64 = 1500.0;
 /// Times that the rate is halved in a round that would end higher than it began.
 const MOST_HALVINGS: usize = 6;
 

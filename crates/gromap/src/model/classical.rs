@@ -3,7 +3,7 @@
 //! The Gram families are eigenproblems of D_h^{1/2}·C_X·D_h^{1/2}, solved through products with the operator, never as an
 //! N×N matrix. Neighbour embeddings minimise the same objective as prototypes do; its attraction is as sparse as C_X,
 //! and its repulsion runs over all pairs, approximately if there are many. The pair of a sample with itself does not count, as in all
-//! implementations of these methods.
+//! implementations of these methods. UMAP's objective alone is another one than with fewer prototypes: the one that its sampling minimises.
 
 use super::levels::{self, Level};
 use crate::embedding::adam::Adam;

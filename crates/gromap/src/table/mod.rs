@@ -29,7 +29,7 @@ mod rules;
 pub use self::cells::{Cells, Column, decimal, is_missing};
 pub use self::dates::DateOrder;
 pub use self::encoding::{Encoded, Encoding, Field, Gaps, Kind};
-pub use self::rules::{Learnt, Rules, names_samples};
+pub use self::rules::{Ids, Learnt, Rules, names_samples};
 
 /// What to do about missing values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -42,6 +42,15 @@ pub struct Learnt {
     pub notes: Vec<String>,
 }
 
+/// A column of numbers that names samples rather than tells of them, and what there is to say of it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ids {
+    /// It counts the rows, or is called an id and never repeats: it is no feature.
+    Taken(String),
+    /// It rises with every row, as ids do, and stays a feature.
+    Suspected(String),
+}
+
 /// Whether a column of this name names the samples.
 pub fn names_samples(name: &str) -> bool {
     ["", "id", "ids", "index", "name", "unnamed: 0"].contains(&name.trim().to_lowercase().as_str())
@@ -149,30 +158,41 @@ impl Rules {
         }
     }
 
-    /// A column of numbers, unless it is one of ids.
-    fn number(&self, name: &str, values: &[f64], found: &mut Found) -> Option<Kind> {
-        let integers = || values.iter().all(|value| value.fract() == 0.0);
-        let counts = |values: &[f64]| values.windows(2).all(|pair| pair[1] - pair[0] == 1.0);
-        let is_counted = values.len() >= LEAST_COUNTED
-            && matches!(values.first(), Some(first) if *first == 0.0 || *first == 1.0)
-            && counts(values);
-        let rises = || values.len() >= LEAST_COUNTED && values.windows(2).all(|pair| pair[1] > pair[0]);
-        let is_id = !self.is_asked(name) && (is_counted || is_called_id(name) && integers() && is_distinct(values));
-        if is_id {
-            let keep = self.shell.columns("columns", name);
-            found
-                .notes
-                .push(format!("column {} holds ids and is not used as a feature; {keep} would use it", clipped(name)));
-            found.id.get_or_insert_with(|| name.to_owned());
+    /// Whether a column of numbers looks like ids; one that was asked for by name is a feature without a word.
+    pub fn ids(&self, name: &str, values: &[f64]) -> Option<Ids> {
+        if self.is_asked(name) || values.len() < LEAST_COUNTED {
             return None;
         }
-        if !self.is_asked(name) && rises() && integers() {
-            let leave = self.shell.columns("exclude", name);
-            found
-                .notes
-                .push(format!("column {} rises with every row, as ids do; {leave} would leave it out", clipped(name)));
+        let integers = || values.iter().all(|value| value.fract() == 0.0);
+        let starts = matches!(values.first(), Some(first) if *first == 0.0 || *first == 1.0);
+        let is_counted = starts && values.windows(2).all(|pair| pair[1] - pair[0] == 1.0);
+        if is_counted || is_called_id(name) && integers() && is_distinct(values) {
+            let (name, keep) = (clipped(name), self.shell.columns("columns", name));
+            return Some(Ids::Taken(format!(
+                "column {name} holds ids and is not used as a feature; {keep} would use it"
+            )));
         }
-        Some(Kind::Number)
+        let rises = values.windows(2).all(|pair| pair[1] > pair[0]);
+        (rises && integers()).then(|| {
+            let (name, leave) = (clipped(name), self.shell.columns("exclude", name));
+            Ids::Suspected(format!("column {name} rises with every row, as ids do; {leave} would leave it out"))
+        })
+    }
+
+    /// A column of numbers, unless it is one of ids.
+    fn number(&self, name: &str, values: &[f64], found: &mut Found) -> Option<Kind> {
+        match self.ids(name, values) {
+            Some(Ids::Taken(note)) => {
+                found.notes.push(note);
+                found.id.get_or_insert_with(|| name.to_owned());
+                None
+            }
+            Some(Ids::Suspected(note)) => {
+                found.notes.push(note);
+                Some(Kind::Number)
+            }
+            None => Some(Kind::Number),
+        }
     }
 
     /// A column of text: numbers with decimal commas, dates, words of few values, or text to be shown.

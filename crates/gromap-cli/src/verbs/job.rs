@@ -131,13 +131,14 @@ impl Job<'_> {
     /// The options with the scaling that these data get, and what there is to say of it.
     fn scaled(&self, dataset: &mut Dataset) -> FitOptions {
         let mut options = self.options.clone();
-        options.scale = options.scale.resolved(dataset.table.as_ref());
-        if options.scale != self.options.scale && options.scale == Scaling::Standard {
+        let scale = options.scale.resolved(dataset.table.as_ref());
+        if scale == Scaling::Standard && options.scale == Scaling::Auto {
+            options.scale = scale;
             let note = "every column is scaled to the same variance, text columns too; --scale none would not";
             dataset.warnings.push(note.into());
         }
         if let (Scaling::None, false, Content::Dense(samples), Some(names)) =
-            (options.scale, dataset.is_precomputed, &dataset.content, &dataset.feature_names)
+            (scale, dataset.is_precomputed, &dataset.content, &dataset.feature_names)
         {
             dataset.warnings.extend(data::dominated(samples, names));
         }

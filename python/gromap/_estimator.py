@@ -70,7 +70,8 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features), or what ``precomputed`` says
             With ``precomputed="similarity"`` an ndarray, a scipy sparse matrix, or a factor ``(A,)``; with
             ``precomputed="graph"`` an ndarray or a scipy sparse matrix; with ``precomputed="distance"`` an ndarray; each of
-            shape (n_samples, n_samples).
+            shape (n_samples, n_samples). Frames with text or dates are made numbers of by the rules of :func:`gromap.table.read`,
+            whose result is taken too.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Equal by default.

@@ -215,7 +215,18 @@ def is_frame(X):
 
 def is_mixed(X):
     """Whether this is a frame with columns that are no numbers."""
-    return is_frame(X) and any(not isinstance(cells, tuple) or cells[1] for _, cells in _columns(X, refuse=False))
+    if not is_frame(X) or len(set(X.columns)) < len(X.columns):
+        return False
+    # Columns of numbers are not even looked at.
+    others = (name for name, dtype in zip(X.columns, X.dtypes, strict=True) if not _is_number(dtype))
+    cells = (_cells(X[name]) for name in others)
+    return any(not isinstance(told, tuple) or told[1] for told in cells)
+
+
+def _is_number(dtype):
+    """Whether a dtype of pandas or polars is one of numbers."""
+    kind = getattr(dtype, "kind", None)
+    return kind in "biuf" if kind is not None else dtype.is_numeric() or str(dtype) == "Boolean"
 
 
 def encoded(encoding, frame):
@@ -250,7 +261,7 @@ def _encoded(encoding, given, notes, may_drop):
     return Table(X, names, ids, rows, [*notes, *more], encoding)
 
 
-def _columns(frame, refuse=True):
+def _columns(frame):
     """Columns as the bindings read them: numbers or days with NaN for gaps, or text with nothing for gaps."""
     if hasattr(frame, "columns") and hasattr(frame, "__getitem__"):
         names = list(frame.columns)
@@ -259,10 +270,9 @@ def _columns(frame, refuse=True):
     else:
         raise TypeError(f"a frame or a mapping of names to columns is needed, not {type(frame).__name__}")
     words = [str(name) for name in names]
-    if refuse and (double := next((name for name in words if words.count(name) > 1), None)) is not None:
-        raise ValueError(f"two columns are called {double!r}; names must differ")
     if len(set(words)) < len(words):
-        return []
+        double = next(name for name in words if words.count(name) > 1)
+        raise ValueError(f"two columns are called {double!r}; names must differ")
     return [(word, _cells(frame[name])) for word, name in zip(words, names, strict=True)]
 
 

@@ -23,7 +23,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 
 use super::source::{Room, Source};
-use super::table::{Role, named_role, settled};
+use super::table::{Role, asked_wrongly, named_role, settled};
 use super::{Content, Loaded, Values, Wanted};
 use super::{claims, footer};
 use crate::failure::{Failure, Outcome, clipped, listed};
@@ -186,7 +186,7 @@ fn gather(
 ) -> Outcome<Loaded> {
     if let Some(rules) = &wanted.rules {
         let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-        rules.check(&names).map_err(|error| Failure::from(error).about(&source.name))?;
+        rules.check(&names).map_err(|error| asked_wrongly(error, &source.name))?;
     }
     let mut columns = columns(source, schema, wanted)?;
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();

@@ -47,7 +47,6 @@ pub(super) fn tabulated(request: &Request<'_>, loaded: &mut Loaded) -> Outcome<T
     if loaded.is_graph || !matches!(loaded.content, Content::Dense(_)) || request.is_precomputed {
         return Ok(Tabulated { warnings: ignored(request, loaded), ..Tabulated::default() });
     }
-    let mut warnings = Vec::new();
     let encoding = match (rules, known) {
         (_, Some(known)) if loaded.feature_names.is_some() || !loaded.texts.is_empty() => known.clone(),
         // An array goes by position, as its features.
@@ -63,22 +62,37 @@ pub(super) fn tabulated(request: &Request<'_>, loaded: &mut Loaded) -> Outcome<T
                 let message = format!("{} is a list of edges by its columns", shown(request.path));
                 return Err(Failure::usage(message).hint("add --format edges"));
             }
+            let mut warnings = Vec::new();
             if is_plain(&rules, request, loaded, &mut warnings) {
                 return Ok(Tabulated { warnings, ..Tabulated::default() });
             }
-            warnings.clear();
-            let columns = columns(request, loaded, Whose::Candidates)?;
-            let learnt = rules.learn(&columns).map_err(|error| Failure::from(error).about(shown(request.path)))?;
-            warnings.extend(learnt.notes);
-            learnt.encoding
+            return apply(request, loaded, |columns| {
+                let learnt = rules.learn(columns).map_err(|error| Failure::from(error).about(shown(request.path)))?;
+                Ok((learnt.encoding, learnt.notes))
+            });
         }
     };
-    let columns = columns(request, loaded, Whose::All)?;
-    let count = loaded.content.len();
-    request.room.check_values("the table as numbers", count, encoding.width(), 8)?;
+    apply(request, loaded, |_| Ok((encoding, Vec::new())))
+}
+
+/// Encodes what was loaded; `learn` says how.
+fn apply(
+    request: &Request<'_>,
+    loaded: &mut Loaded,
+    learn: impl FnOnce(&[Column]) -> Outcome<(Encoding, Vec<String>)>,
+) -> Outcome<Tabulated> {
+    let shown_too: Vec<String> = loaded.texts.iter().map(|(name, _)| name.clone()).collect();
+    let columns = columns(request, loaded)?;
+    let (encoding, mut warnings) = learn(&columns)?;
+    request.room.check_values("the table as numbers", loaded.content.len(), encoding.width(), 8)?;
     let encoded =
         encoding.apply(&columns, Gaps::MayDrop, Shell::Command).map_err(|error| placed(request, loaded, error))?;
-    drop(columns);
+    // Text is shown too, whether it became features or not.
+    for column in columns.into_iter().filter(|column| shown_too.contains(&column.name)) {
+        if let Cells::Text(words) = column.cells {
+            loaded.texts.push((column.name, words));
+        }
+    }
     warnings.extend(encoded.notes.iter().cloned());
     loaded.labels = loaded.labels.take().map(|labels| encoded.kept(labels));
     loaded.weights = loaded.weights.take().map(|weights| encoded.kept(weights));
@@ -144,16 +158,9 @@ fn first_gap(samples: &Samples<'_>) -> Option<(usize, usize)> {
     at.map(|at| (at / columns, at % columns))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Whose {
-    /// All columns.
-    All,
-    /// Those that may become features, and the one of ids.
-    Candidates,
-}
-
-/// What was loaded, column by column.
-fn columns(request: &Request<'_>, loaded: &Loaded, whose: Whose) -> Outcome<Vec<Column>> {
+/// What was loaded, column by column; texts are moved, not copied.
+fn columns(request: &Request<'_>, loaded: &mut Loaded) -> Outcome<Vec<Column>> {
+    let texts = std::mem::take(&mut loaded.texts);
     let Content::Dense(samples) = &loaded.content else { return Ok(Vec::new()) };
     request.room.check_values("the table column by column", samples.len(), 2 * samples.columns(), 8)?;
     let unnamed: Vec<String> = (0..samples.columns()).map(|column| column.to_string()).collect();
@@ -164,11 +171,9 @@ fn columns(request: &Request<'_>, loaded: &Loaded, whose: Whose) -> Outcome<Vec<
         Column { name: name.clone(), cells: if is_date { Cells::Days(values) } else { Cells::Numbers(values) } }
     };
     let mut columns: Vec<Column> = names.iter().enumerate().map(number).collect();
-    let text =
-        |(name, words): (&String, &Vec<String>)| Column { name: name.clone(), cells: Cells::Text(words.clone()) };
-    let is_asked = |name: &str| whose == Whose::All || request.text != Some(name);
-    columns.extend(loaded.texts.iter().filter(|(name, _)| is_asked(name)).map(|(name, words)| text((name, words))));
-    columns.extend(loaded.id.as_ref().zip(loaded.ids.as_ref()).map(text));
+    columns.extend(texts.into_iter().map(|(name, words)| Column { name, cells: Cells::Text(words) }));
+    let ids = loaded.id.clone().zip(loaded.ids.clone());
+    columns.extend(ids.map(|(name, ids)| Column { name, cells: Cells::Text(ids) }));
     // Features keep the order that the columns have.
     columns.sort_by_key(|column| loaded.names.iter().position(|name| *name == column.name));
     Ok(columns)

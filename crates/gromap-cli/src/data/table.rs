@@ -8,12 +8,12 @@
 use std::io::BufRead;
 
 use csv::ByteRecord;
-use gromap::table::{Kind, Shell, is_missing, names_samples};
+use gromap::table::{Kind as FieldKind, Shell, is_missing, names_samples};
 
 use super::lines::Records;
 use super::source::{Room, Source, Stream};
 use super::{Content, Loaded, Values, Wanted};
-use crate::failure::{Failure, Outcome, clipped, listed};
+use crate::failure::{Failure, Kind, Outcome, clipped, listed};
 
 /// Rows from which it is told what each column is.
 const LOOKED_AT: usize = 1000;
@@ -50,8 +50,8 @@ pub(super) fn named_role(name: &str, wanted: &Wanted) -> Option<Role> {
         return match field.map(|field| &field.kind) {
             _ if table.id.as_deref() == Some(name) => Some(Role::Id),
             // Values that look like numbers are values all the same.
-            Some(Kind::Category(_)) => Some(Role::Text),
-            Some(Kind::Number | Kind::Date(_)) => None,
+            Some(FieldKind::Category(_)) => Some(Role::Text),
+            Some(FieldKind::Number | FieldKind::Date(_)) => None,
             None => Some(if is_id && table.id.is_none() { Role::Id } else { wanted.others }),
         };
     }
@@ -140,7 +140,7 @@ pub(super) fn read(source: &Source, usual: u8, wanted: &Wanted, room: Room) -> O
         return Err(rows.bad("there is a header, but no row"));
     }
     if let Some(rules) = &wanted.rules {
-        rules.check(&names).map_err(|error| Failure::from(error).about(&rows.name))?;
+        rules.check(&names).map_err(|error| asked_wrongly(error, &rows.name))?;
     }
     let roles = roles(&names, &first, wanted, &rows.name)?;
     rows.waiting = first.into_iter();
@@ -219,6 +219,11 @@ fn roles(names: &[String], rows: &[ByteRecord], wanted: &Wanted, file: &str) -> 
         }
     };
     names.iter().enumerate().map(role).collect()
+}
+
+/// Columns that were asked for and are not there.
+pub(super) fn asked_wrongly(error: gromap::Error, file: &str) -> Failure {
+    Failure { kind: Kind::Usage, ..Failure::from(error).about(file) }
 }
 
 /// The way out where a column of numbers holds something else.

@@ -355,8 +355,9 @@ fn fill(kind: &Kind, cells: &Cells, missing: Missing) -> Option<Vec<f64>> {
     if numbers.is_empty() {
         return Some(vec![0.0]);
     }
-    let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+    // Divided first, so that huge numbers have a mean too.
+    let mean = numbers.iter().map(|number| number / numbers.len() as f64).sum::<f64>();
     numbers.sort_unstable_by(f64::total_cmp);
     let (low, high) = (numbers[(numbers.len() - 1) / 2], numbers[numbers.len() / 2]);
-    Some(vec![if missing == Missing::Mean { mean } else { low + (high - low) / 2.0 }])
+    Some(vec![if missing == Missing::Mean { mean } else { low / 2.0 + high / 2.0 }])
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from gromap._core import __version__
 
 if TYPE_CHECKING:
-    from gromap import affinity, metrics
+    from gromap import affinity, metrics, table
     from gromap._clustering import GromovClustering
     from gromap._coot import CootClustering
     from gromap._model_file import load
@@ -30,6 +30,7 @@ __all__ = [
     "metrics",
     "srgw",
     "srgw_barycenter",
+    "table",
 ]
 
 # Where a name lives; modules live where they are. They are read when first asked for, so that the command, which needs none

@@ -90,7 +90,7 @@ class GromovClustering(Estimator):
         max_iter=200,
         tol=1e-9,
         pca="auto",
-        scale=None,
+        scale="auto",
         kernel="rbf",
         gamma=None,
         coef0=1.0,

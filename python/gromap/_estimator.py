@@ -6,6 +6,7 @@ import warnings
 from contextlib import contextmanager
 from numbers import Integral, Real
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,9 +16,12 @@ from sklearn.utils import _safe_indexing, check_scalar
 from sklearn.utils.validation import _check_sample_weight, _get_feature_names, check_is_fitted, validate_data
 
 from gromap import _arguments as given
-from gromap import _core
+from gromap import _core, table
 from gromap._files import write_atomically
 from gromap._progress import Bar, CallbackSupportMixin, SklearnCallbacks, Watch, with_callbacks
+
+# What is said of a feature of a prototype.
+_CONTRAST = ("feature", "mean", "against_rest", "against_neighbors")
 
 _FLOATS = [np.float64, np.float32]
 
@@ -26,6 +30,29 @@ _OF_SAMPLES = ("n_features_in_", "feature_names_in_")
 
 # Frames from a warning to whoever called fit: scikit-learn's callbacks put one of their own between.
 _USER = 4 if hasattr(CallbackSupportMixin, "set_callbacks") else 3
+
+
+def _frame(groups):
+    """Rows of descriptions as columns."""
+    columns = {key: [group[key] for group in groups] for key in ("name", "weight", "members", "typical")}
+    for at in range(max((len(group["features"]) for group in groups), default=0)):
+        told = [group["features"][at] if at < len(group["features"]) else (None, None, None, None) for group in groups]
+        for key, values in zip(_CONTRAST, zip(*told, strict=True), strict=True):
+            columns[f"{key}_{at + 1}"] = list(values)
+    try:
+        import pandas
+    except ImportError:
+        return columns
+    return pandas.DataFrame(columns)
+
+
+class _Named(NamedTuple):
+    array: np.ndarray
+    names: list[str]
+
+
+def _words(values):
+    return [str(value) for value in np.asarray(values).tolist()]
 
 
 class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
@@ -43,7 +70,8 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features), or what ``precomputed`` says
             With ``precomputed="similarity"`` an ndarray, a scipy sparse matrix, or a factor ``(A,)``; with
             ``precomputed="graph"`` an ndarray or a scipy sparse matrix; with ``precomputed="distance"`` an ndarray; each of
-            shape (n_samples, n_samples).
+            shape (n_samples, n_samples). Frames with text or dates are made numbers of by the rules of :func:`gromap.table.read`,
+            whose result is taken too.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Equal by default.
@@ -56,7 +84,7 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         data = self._data(X, sample_weight, getattr(self, self._size))
         with self._running(SklearnCallbacks.of(self, self._most_rounds, X, sample_weight)) as running:
             model = self._solve(parameters, data, running)
-        self._read_model(model, data.dtype)
+        self._read_model(model if data.ids is None else model.named(data.ids, None, None), data.dtype)
         self._warn()
         return self
 
@@ -89,7 +117,7 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return self._model.predict(self._samples(X), self._quietly()).astype(np.int64)
 
-    def save(self, path):
+    def save(self, path, *, labels=None, ids=None, names=None):
         """Write the fitted model to a file that Python, Rust and the ``gromap`` command read.
 
         The file holds all that :func:`gromap.load` needs to predict and transform. It appears whole or not at all, and
@@ -98,6 +126,12 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         path : str or path-like
+        labels : array-like of shape (n_samples,), optional
+            Known classes to keep with it.
+        ids : sequence of str, optional
+            Names of the samples to keep with it.
+        names : sequence of str of length n, optional
+            Names of the prototypes or clusters to keep with it.
 
         Examples
         --------
@@ -113,7 +147,55 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
+        labels, ids, names = (None if told is None else _words(told) for told in (labels, ids, names))
+        if any(told is not None for told in (labels, ids, names)):
+            self._read_model(self._model.named(ids, labels, names), self._dtype)
         write_atomically(path, self._model.to_bytes())
+
+    def describe(self, X=None, *, texts=None, labels=None, ids=None, names=None):
+        """Say what each prototype or cluster is.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), optional
+            The samples fitted to: with them deviations are those of the samples, and typical samples are those near the mean.
+        texts : sequence of str of length n_samples, optional
+            A text of each sample, whose words name the prototypes.
+        labels : array-like of shape (n_samples,), optional
+            Known classes; without texts the largest one names a prototype.
+        ids : sequence of str, optional
+            Names of the samples.
+        names : sequence of str of length n, optional
+            Names to use instead.
+
+        Returns
+        -------
+        pandas.DataFrame, or a dict of its columns where there is no pandas
+            One row for each prototype: ``name``, ``weight``, ``members``, ``typical`` (a list of sample names), and for the features
+            that set it apart most ``feature_1``, ``mean_1``, ``against_rest_1`` (standard deviations from the mean of all other
+            samples), ``against_neighbors_1`` (from that of the nearest prototypes on the map), and so on.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gromap import GromovDR
+        >>> X = np.concatenate([np.random.default_rng(0).normal(c, 1.0, (30, 2)) for c in (0.0, 9.0)])
+        >>> m = GromovDR(2, perplexity=10, random_state=0).fit(X)
+        >>> found = m.describe(X, texts=["a cat"] * 30 + ["a dog"] * 30)
+        >>> sorted(found["name"])
+        ['cat', 'dog']
+        """
+        check_is_fitted(self)
+        if isinstance(X, table.Table) and ids is None:
+            ids = X.ids
+        about = SimpleNamespace(
+            samples=None if X is None else self._samples(X),
+            texts=None if texts is None else ["" if text is None else str(text) for text in texts],
+            labels=None if labels is None else _words(labels),
+            ids=None if ids is None else _words(ids),
+            names=None if names is None else _words(names),
+        )
+        return _frame(self._model.describe(about))
 
     def _common(self):
         """Everything the core asks for that both estimators have."""
@@ -165,6 +247,12 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _samples(self, X):
         """New samples as the core reads them, their columns in the order of those fitted to."""
+        if isinstance(X, table.Table):
+            X = _Named(X.X, X.feature_names)
+        elif self._table is not None and table.is_frame(X):
+            return table.encoded(self._table, X)
+        if isinstance(X, _Named):
+            return np.ascontiguousarray(X.array[:, self._model.columns_of(X.names)])
         names = _get_feature_names(X)
         known = getattr(self, "feature_names_in_", None)
         if names is not None and known is not None and not np.array_equal(names, known):
@@ -179,6 +267,9 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _data(self, X, sample_weight, size):
         """What a fit works on, as the bindings read it; there must be at least `size` samples."""
+        tabulated = self._tabulated(X)
+        if tabulated is not None:
+            X = tabulated.X
         if self.precomputed is None:
             X = self._validated(X)
         elif self.precomputed != "similarity" or not isinstance(X, tuple):
@@ -191,6 +282,8 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         rows = array[0] if isinstance(X, tuple) else X
         n_samples, dtype = rows.shape[0], rows.dtype
         names = getattr(self, "feature_names_in_", None) if self.precomputed is None else None
+        if tabulated is not None:
+            names = np.array(tabulated.feature_names, dtype=object)
         if size is not None and size > n_samples:
             raise ValueError(f"n_samples={n_samples} should be >= {self._size}={size}.")
         if sample_weight is not None:
@@ -202,8 +295,21 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             array=array,
             weights=sample_weight,
             feature_names=None if names is None else names.tolist(),
+            table=None if tabulated is None else tabulated.encoding,
+            ids=None if tabulated is None else tabulated.ids,
             dtype=dtype,
         )
+
+    def _tabulated(self, X):
+        """A table, or a frame that has to become one; what was decided about a frame is a warning."""
+        if self.precomputed is not None or isinstance(X, table.Table):
+            return X if isinstance(X, table.Table) else None
+        if not table.is_mixed(X):
+            return None
+        tabulated = table.read(X)
+        for note in tabulated.notes:
+            warnings.warn(f"{note} (gromap.table.read has these options)", stacklevel=_USER + 1)
+        return tabulated
 
     def _quietly(self):
         return SimpleNamespace(threads=given.threads(self.n_jobs), callback=None)
@@ -233,6 +339,10 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         found = model.results()
         if found["feature_names"] is not None:
             self.feature_names_in_ = np.array(found["feature_names"], dtype=object)
+        self._table = found["table"]
+        self.ids_ = found["ids"]
+        self.known_labels_ = found["classes"]
+        self.names_ = found["prototype_names"]
         self.weights_ = found["weights"]
         self.labels_ = found["labels"].astype(np.int64)
         self.plan_ = given.csr(found["plan"], len(self.weights_))

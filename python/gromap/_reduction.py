@@ -78,8 +78,8 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         The descent ends when a round lowers the loss by no more than this share of it.
     pca : "auto", int or None, default="auto"
         Principal components kept before neighbours are sought; "auto" is 50 of more.
-    scale : {None, "standard", "minmax"}, default=None
-        Scaling of the features.
+    scale : {"auto", None, "standard", "minmax"}, default="auto"
+        Scaling of the features; "auto" is "standard" for tables with text or dates (:mod:`gromap.table`), and none for all else.
     kernel, gamma, coef0, degree : optional
         The kernel of kernel PCA, as in scikit-learn, but for ``gamma=None`` of a kernel of distances: one over their
         median.
@@ -185,7 +185,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         max_iter=100,
         tol=1e-5,
         pca="auto",
-        scale=None,
+        scale="auto",
         kernel="rbf",
         gamma=None,
         coef0=1.0,
@@ -313,6 +313,8 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         with self._running() as running:
             models, links = _core.path(parameters, data, sizes, "warm" if warm else "fresh", running)
         # A path that was stopped has the levels that were reached.
+        if data.ids is not None:
+            models = [model.named(data.ids, None, None) for model in models]
         levels = [self._level(size, model, data.dtype) for size, model in zip(sizes, models, strict=False)]
         for level in levels:
             level._warn(frames=3)
@@ -320,7 +322,18 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return Path(levels, [_matrix(triples, shape) for triples, shape in zip(links, shapes, strict=True)])
 
     def report(
-        self, path, *, title=None, labels=None, images=None, columns=None, ids=None, X=None, names=None, numbers=None
+        self,
+        path,
+        *,
+        title=None,
+        labels=None,
+        images=None,
+        columns=None,
+        ids=None,
+        X=None,
+        texts=None,
+        names=None,
+        numbers=None,
     ):
         """Write the map as one HTML file that needs no network.
 
@@ -339,14 +352,16 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             Names of the samples.
         X : array-like of shape (n_samples, n_features), optional
             The samples fitted to; with them the members of a prototype are ordered by how near its mean they are.
+        texts : sequence of str of length n_samples, optional
+            A text of each sample: its words name the prototypes, and it is shown.
         names : sequence of str of length n_prototypes, optional
-            Names of the prototypes; without, they go by their largest class, by what they stand out by, or by a text.
+            Names of the prototypes; without, they go by their texts, by their largest class, by what they stand out by, or by a text.
         numbers : mapping of str to array-like of shape (n_prototypes,), optional
             Numbers of the prototypes to colour by.
         """
         check_is_fitted(self)
         about = {"title": title, "labels": labels, "images": images, "columns": columns, "ids": ids, "X": X}
-        _report.write_page(path, [self], [], **about, names=names, numbers=numbers)
+        _report.write_page(path, [self], [], **about, texts=texts, names=names, numbers=numbers)
 
     def widget(self, *, height=640, **about):
         """The map in a notebook, with what is selected on it back in Python.
@@ -358,7 +373,8 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         height : int, default=640
             Height in pixels.
         **about
-            What :meth:`report` takes: ``title``, ``labels``, ``images``, ``columns``, ``ids``, ``X``, ``names``, ``numbers``.
+            What :meth:`report` takes: ``title``, ``labels``, ``images``, ``columns``, ``ids``, ``X``, ``texts``, ``names``,
+            ``numbers``.
 
         Returns
         -------
@@ -433,13 +449,24 @@ class Path(NamedTuple):
     """For each level but the first, the mass that its prototypes (columns) have from those before (rows)."""
 
     def report(
-        self, path, *, title=None, labels=None, images=None, columns=None, ids=None, X=None, names=None, numbers=None
+        self,
+        path,
+        *,
+        title=None,
+        labels=None,
+        images=None,
+        columns=None,
+        ids=None,
+        X=None,
+        texts=None,
+        names=None,
+        numbers=None,
     ):
         """Write all maps as one HTML file, with a slider from few prototypes to many.
 
         Parameters
         ----------
-        path, title, labels, images, columns, ids, X
+        path, title, labels, images, columns, ids, X, texts
             As in :meth:`GromovDR.report`.
         names : sequence of sequence of str, optional
             A name of each prototype, one sequence for each level.
@@ -447,7 +474,7 @@ class Path(NamedTuple):
             Numbers of each prototype to colour by, one sequence for each level.
         """
         about = {"title": title, "labels": labels, "images": images, "columns": columns, "ids": ids, "X": X}
-        _report.write_page(path, self.levels, self.lineage, **about, names=names, numbers=numbers)
+        _report.write_page(path, self.levels, self.lineage, **about, texts=texts, names=names, numbers=numbers)
 
     def widget(self, *, height=640, **about):
         """All maps in a notebook, with the slider; as :meth:`GromovDR.widget`, whose ``level`` says which one is shown."""

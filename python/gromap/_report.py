@@ -14,7 +14,21 @@ from gromap._files import write_atomically
 
 def page(levels, lineage, **about):
     """One self-contained HTML page of one fitted estimator, or of the levels of a path."""
-    return _core.html(_levels(levels, lineage), describe(levels[-1], **about, single=len(levels) == 1))
+    return _core.html(_levels(levels, lineage), describe(levels[-1], **_by_texts(levels, **about), single=len(levels) == 1))
+
+
+def _by_texts(levels, texts=None, names=None, columns=None, **about):
+    """Names of prototypes by the words of texts, which are shown too."""
+    if texts is not None:
+        texts = ["" if text is None else str(text) for text in texts]
+        if len(texts) != len(levels[-1].labels_):
+            raise ValueError(f"texts: expected {len(levels[-1].labels_)}, found {len(texts)}")
+        if names is None:
+            names = [level._model.names_from_texts(texts) for level in levels]
+            names = names[0] if len(levels) == 1 else names
+        columns = {} if columns is None else {str(name): columns[name] for name in columns}
+        columns = {"text": texts, **columns}
+    return {"names": names, "columns": columns, **about}
 
 
 def picture(estimator):

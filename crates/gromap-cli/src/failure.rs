@@ -141,6 +141,10 @@ impl From<gromap::Error> for Failure {
                     None => Self::data(error.to_string()),
                 }
             }
+            Error::Cell { row, column, problem, way_out } => {
+                Self::data(format!("row {row}, column \"{}\": {problem}", clipped(column))).hint(way_out.clone())
+            }
+            Error::Table { message, way_out } => Self::data(message.clone()).hint(way_out.clone()),
             Error::Name { .. } | Error::Unsupported(_) => Self::usage(error.to_string()),
             Error::Memory { .. } | Error::NoRoom { .. } => Self::new(Kind::Memory, error.to_string()),
             _ => Self::data(error.to_string()),

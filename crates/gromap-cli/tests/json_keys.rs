@@ -76,6 +76,13 @@ fn fit() {
 }
 
 #[test]
+fn describe() {
+    let bench = bench();
+    bench.json(&[&["fit"], &DATA[..], &["--prototypes", "6", "-o", "m.gromap"]].concat());
+    check("describe", &bench.json(&["describe", "m.gromap", "--data", "x.csv"]));
+}
+
+#[test]
 fn path() {
     check("path", &bench().json(&[&["path"], &DATA[..], &["--prototypes", "3,6"]].concat()));
 }

@@ -15,7 +15,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::running::Running;
-use crate::to_python;
+use crate::{table, to_python};
 
 /// A matrix in either precision.
 #[derive(FromPyObject)]
@@ -118,6 +118,8 @@ pub(crate) struct DataArgument<'py> {
     array: ArrayArgument<'py>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
     feature_names: Option<Vec<String>>,
+    /// How a table became the samples, as JSON.
+    table: Option<String>,
 }
 
 impl DataArgument<'_> {
@@ -144,8 +146,9 @@ impl DataArgument<'_> {
         };
         let weights = weights_of(self.weights.as_ref(), data.len())?;
         let made = make(&weights)?;
-        let (weights, feature_names) = (Some(&weights), self.feature_names.as_deref());
-        running.run(py, |reporter| work(made, &data, Run { weights, feature_names, observer: Some(reporter) }))
+        let table = self.table.as_deref().map(table::encoding).transpose()?;
+        let (weights, feature_names, table) = (Some(&weights), self.feature_names.as_deref(), table.as_ref());
+        running.run(py, |reporter| work(made, &data, Run { weights, feature_names, table, observer: Some(reporter) }))
     }
 }
 

@@ -7,6 +7,7 @@ mod model;
 mod report;
 mod results;
 mod running;
+mod table;
 
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
@@ -192,5 +193,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(report::html, module)?)?;
     module.add_function(wrap_pyfunction!(report::svg, module)?)?;
     module.add_function(wrap_pyfunction!(srgw, module)?)?;
-    module.add_function(wrap_pyfunction!(srgw_barycenter, module)?)
+    module.add_function(wrap_pyfunction!(srgw_barycenter, module)?)?;
+    module.add_function(wrap_pyfunction!(table::apply_table, module)?)?;
+    module.add_function(wrap_pyfunction!(table::learn_table, module)?)?;
+    module.add_function(wrap_pyfunction!(table::table_features, module)?)?;
+    module.add_function(wrap_pyfunction!(table::table_scaling, module)?)
 }

@@ -2,13 +2,15 @@
 
 use gromap::options::{Common, Level, Start};
 use gromap::{GromovClustering, GromovDr, Model, SampleWeights};
+use gromap_report::{About, Classes};
 use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arguments::{DataArgument, PlanArgument, RuleArgument, SamplesArgument, SettingsArgument, word};
 use crate::running::Running;
-use crate::{results, to_python};
+use crate::{results, table, to_python};
 
 /// What both estimators ask for, by attribute.
 #[derive(FromPyObject)]
@@ -143,6 +145,16 @@ pub(crate) fn path<'py>(
     Ok((found.models.into_iter().map(FittedModel).collect(), found.lineage))
 }
 
+/// What is known beside a model, by attribute.
+#[derive(FromPyObject)]
+struct DescribeArgument<'py> {
+    samples: Option<SamplesArgument<'py>>,
+    texts: Option<Vec<String>>,
+    labels: Option<Vec<String>>,
+    ids: Option<Vec<String>>,
+    names: Option<Vec<String>>,
+}
+
 /// A fitted map, or fitted clusters.
 #[pyclass(frozen, name = "Model", module = "gromap._core")]
 pub(crate) struct FittedModel(pub(crate) Model);
@@ -160,6 +172,14 @@ impl FittedModel {
         out.set_item("weights", PyArray1::from_slice(py, &model.weights))?;
         out.set_item("features", model.features.as_ref().map(|f| results::matrix(py, f)).transpose()?)?;
         out.set_item("feature_names", model.feature_names.clone())?;
+        out.set_item("table", model.table.as_ref().map(table::text))?;
+        out.set_item("ids", model.ids.clone())?;
+        let classes = model.classes.as_ref();
+        let class = |(names, of): &(Vec<String>, Vec<u32>)| -> Vec<String> {
+            of.iter().map(|&class| names[class as usize].clone()).collect()
+        };
+        out.set_item("classes", classes.map(class))?;
+        out.set_item("prototype_names", model.prototype_names.clone())?;
         out.set_item("plan", results::plan(py, &model.plan)?)?;
         out.set_item("labels", PyArray1::from_vec(py, model.plan.labels()))?;
         out.set_item("kept", PyArray1::from_slice(py, &model.kept))?;
@@ -169,6 +189,63 @@ impl FittedModel {
     /// What was asked for, as JSON, in the words of the model file.
     fn parameters(&self) -> String {
         serde_json::Value::Object(self.0.parameters.to_json()).to_string()
+    }
+
+    /// The same model with names of its samples, of their classes, or of its prototypes; what is not given stays.
+    fn named(
+        &self,
+        ids: Option<Vec<String>>,
+        classes: Option<Vec<String>>,
+        prototype_names: Option<Vec<String>>,
+    ) -> PyResult<Self> {
+        let mut model = self.0.clone();
+        let (samples, prototypes) = (model.plan.len(), model.weights.len());
+        let checks = [
+            ("ids", samples, ids.as_ref().map(Vec::len)),
+            ("labels", samples, classes.as_ref().map(Vec::len)),
+            ("names", prototypes, prototype_names.as_ref().map(Vec::len)),
+        ];
+        for (what, expected, found) in checks {
+            if let Some(found) = found.filter(|found| *found != expected) {
+                return Err(PyValueError::new_err(format!("{what}: expected {expected}, found {found}")));
+            }
+        }
+        model.ids = ids.or(model.ids);
+        let classes = classes.map(|labels| Classes::new(&labels)).map(|found| (found.names, found.of_samples));
+        model.classes = classes.or(model.classes);
+        model.prototype_names = prototype_names.or(model.prototype_names);
+        Ok(Self(model))
+    }
+
+    /// Names of the prototypes by the words of a text of each sample.
+    fn names_from_texts(&self, py: Python<'_>, texts: Vec<String>) -> Vec<String> {
+        py.detach(|| gromap_report::names_from_texts(&self.0, &texts))
+    }
+
+    /// What each prototype is: name, weight, members, typical samples, and features with their contrasts.
+    #[allow(clippy::type_complexity)] // rows of a table
+    fn describe<'py>(&self, py: Python<'py>, about: DescribeArgument<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let classes = about.labels.as_ref().map(|labels| Classes::new(labels));
+        let about = About {
+            samples: about.samples.as_ref().map(SamplesArgument::samples).transpose()?,
+            texts: about.texts.as_deref(),
+            classes: classes.as_ref(),
+            ids: about.ids.as_deref(),
+            names: about.names.as_deref(),
+        };
+        let groups = py.detach(|| gromap_report::describe(&self.0, &about));
+        let groups = groups.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let row = |group: gromap_report::Group| {
+            let row = PyDict::new(py);
+            row.set_item("name", group.name)?;
+            row.set_item("weight", group.weight)?;
+            row.set_item("members", group.members)?;
+            row.set_item("typical", group.typical)?;
+            let contrast = |c: gromap_report::Contrast| (c.feature, c.mean, c.against_rest, c.against_neighbors);
+            row.set_item("features", group.features.into_iter().map(contrast).collect::<Vec<_>>())?;
+            Ok(row)
+        };
+        groups.into_iter().map(row).collect()
     }
 
     /// For every feature of the model, the column of new samples that has its name.

@@ -27,6 +27,7 @@
 
 mod base64;
 mod classes;
+mod describe;
 mod error;
 mod layout;
 mod level;
@@ -40,12 +41,15 @@ mod report;
 mod scores;
 mod svg;
 mod telling;
+mod words;
 
 pub use classes::Classes;
+pub use describe::{About, Contrast, Group, describe};
 pub use error::Error;
 pub use pictures::Images;
 pub use report::{Column, Report};
 pub use scores::{silhouette, silhouette_of_placed};
+pub use words::names_from_texts;
 
 /// The guide for Rust, whose code runs as the documentation's tests.
 #[cfg(doctest)]

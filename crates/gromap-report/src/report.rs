@@ -60,19 +60,24 @@ impl<'a> Report<'a> {
 
     fn of_levels(models: Vec<&'a Model>, lineage: Vec<&'a Links>) -> Self {
         let feature_names = models.first().and_then(|model| model.feature_names.clone());
+        // What the model knows is shown unless something else is given.
+        let known = models.last().and_then(|model| model.classes.clone());
+        let classes = known.map(|(names, of_samples)| Classes { names, of_samples });
+        let ids = models.last().and_then(|model| model.ids.clone());
+        let prototype_names = models.iter().map(|model| model.prototype_names.clone()).collect();
         Self {
             models,
             lineage,
             title: "A map of weighted prototypes".into(),
-            classes: None,
+            classes,
             columns: Vec::new(),
-            ids: None,
+            ids,
             images: None,
             samples: None,
             feature_names,
             parameters: Vec::new(),
             data_hash: None,
-            prototype_names: None,
+            prototype_names,
             prototype_numbers: Vec::new(),
         }
     }

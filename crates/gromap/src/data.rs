@@ -17,6 +17,7 @@ use crate::numeric::{Matrix, Scalar};
 use crate::observe::Observer;
 use crate::plan::Plan;
 use crate::similarity::{Contents, Similarity, Sparse};
+use crate::table::Encoding;
 use crate::weights::SampleWeights;
 
 /// Samples N×p, one in each row, or another matrix of as many rows, in either precision.
@@ -244,6 +245,8 @@ pub struct Run<'r> {
     pub weights: Option<&'r SampleWeights>,
     /// Names of the features, which the model keeps: columns of new samples are then matched by name.
     pub feature_names: Option<&'r [String]>,
+    /// How a table became the samples, which the model keeps: new tables are then encoded alike.
+    pub table: Option<&'r Encoding>,
     /// Told of every stage and round; may end the fit.
     pub observer: Option<&'r mut dyn Observer>,
 }

@@ -143,6 +143,28 @@ pub enum Error {
         missing: Vec<String>,
     },
 
+    /// A cell of a table that cannot become a number, and the way out.
+    #[error("row {row}, column \"{column}\": {problem}; {way_out}")]
+    Cell {
+        /// The row, counted from 0 without a header.
+        row: usize,
+        /// The name of the column.
+        column: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What can be done about it.
+        way_out: String,
+    },
+
+    /// A table that cannot become numbers, and the way out.
+    #[error("{message}; {way_out}")]
+    Table {
+        /// What is wrong with it.
+        message: String,
+        /// What can be done about it.
+        way_out: String,
+    },
+
     /// A row of a given plan does not carry the mass of its sample.
     #[error("plan row {row} sums to {found}, but the sample's weight is {expected}")]
     RowSum {

@@ -58,6 +58,7 @@ mod setters;
 pub mod similarity;
 pub mod solve;
 mod start;
+pub mod table;
 mod transport;
 mod vocabulary;
 mod weights;

@@ -14,6 +14,7 @@ use crate::observe::{Stage, StopReason};
 use crate::similarity::Definiteness;
 use crate::solve::{Scale, Solver};
 use crate::start::Start;
+use crate::table::{Categorical, DateOrder, Missing};
 use crate::weights::PrototypeWeights;
 
 macro_rules! words {
@@ -77,7 +78,10 @@ words! {
         DoublyStochasticCells = "doubly-stochastic-cells",
     }
     AlphaScale ("alpha_scale") { AtStart = "start", Raw = "raw", }
-    Scaling ("scale") { None = "none", Standard = "standard", MinMax = "minmax", }
+    Scaling ("scale") { Auto = "auto", None = "none", Standard = "standard", MinMax = "minmax", }
+    Missing ("missing") { Error = "error", Drop = "drop", Median = "median", Mean = "mean", }
+    Categorical ("categorical") { OneHot = "onehot", Show = "show", }
+    DateOrder ("order of dates") { YearFirst = "year-first", DayFirst = "day-first", MonthFirst = "month-first", }
     Solver ("solver") { Vertex = "vertex", ConditionalGradient = "cg", Mirror = "mirror", }
     KernelFunction ("kernel") {
         Rbf = "rbf", Polynomial = "poly", Sigmoid = "sigmoid", Laplacian = "laplacian", Cosine = "cosine",
@@ -199,7 +203,7 @@ mod tests {
         assert!(Method::ALL.iter().all(|method| method.name().parse() == Ok(*method)));
         assert!(Start::names().all(|name| name.parse::<Start>().unwrap().name() == name));
         let message = "minmaxx".parse::<Scaling>().unwrap_err().to_string();
-        assert_eq!(message, "unknown scale \"minmaxx\"; it must be one of none, standard, minmax");
+        assert_eq!(message, "unknown scale \"minmaxx\"; it must be one of auto, none, standard, minmax");
         for projection in [Projection::Auto, Projection::None, Projection::To(7)] {
             assert_eq!(projection.to_string().parse(), Ok(projection));
         }

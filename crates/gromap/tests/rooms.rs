@@ -19,6 +19,7 @@ const LAYERS: [&[&str]; 7] = [
         "plan",
         "setters",
         "similarity",
+        "table",
         "weights",
     ],
     &["memory", "metrics", "neighbors", "preprocessing", "transport"],

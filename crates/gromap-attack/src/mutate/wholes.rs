@@ -11,6 +11,7 @@ use arrow_array::{
 use gromap::options::{AlphaScale, Projection, Scaling, Start};
 use gromap::similarity;
 use gromap::solve::Solver;
+use gromap::table::{Cells, Column, Gaps, Missing, Rules, Shell};
 use gromap::{Data, GromovClustering, GromovDr, Matrix, Method, Model, Run};
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -120,6 +121,8 @@ pub(super) fn csv() -> Vec<Vec<u8>> {
         "id,a,b,label,weight,note\nx,1,2.5,cat,1,hi\ny,-3e2,4,dog,0.5,\"a, \"\"b\"\"\nc\"\nz,0,0,cat,2,\n",
         "a,b\n1,2\n3,4\n5,6\n",
         "\u{feff}b,a,b\r\n1,2,3\r\n4,5,6\r\n",
+        "a;b;city;day;price\n1;2;x;05.03.2024;1,5\nNA;4;y;13.03.2024;1.234,5\n5;;x;;2\n6;1;y;1.1.2024;0,5\n",
+        "source,target,weight\na,b,1\nb,c,2.5\n",
     ])
 }
 
@@ -279,5 +282,19 @@ pub(super) fn models() -> Vec<Vec<u8>> {
         GromovClustering::builder(3).fit(&samples),
         of_pairs,
     ];
-    fits.into_iter().filter_map(|model| Some(model.ok()?.to_bytes())).collect()
+    let words = ["p", "q"].map(str::to_owned);
+    let cells = (0..20).map(|i| words[i % 2].clone()).collect();
+    let column = Column { name: "city".into(), cells: Cells::Text(cells) };
+    let rules = Rules { missing: Missing::Median, ..Rules::default() };
+    let tabulated = rules.learn(&[column.clone()]).and_then(|learnt| {
+        let encoded = learnt.encoding.apply(&[column], Gaps::MayDrop, Shell::Command)?;
+        let run = Run { table: Some(&learnt.encoding), ..Run::default() };
+        let mut model = builder(Method::Pca).prototypes(2).fit_with(&(&encoded.values).into(), run)?;
+        model.ids = Some((0..20).map(|i| format!("sample {i}")).collect());
+        model.classes = Some((words.to_vec(), (0..20).map(|i| i % 2).collect()));
+        model.prototype_names = Some(vec!["één".into(); model.weights.len()]);
+        Ok(model)
+    });
+    let fits = fits.into_iter().chain([tabulated]);
+    fits.filter_map(|model| Some(model.ok()?.to_bytes())).collect()
 }

@@ -4,6 +4,7 @@
 //! choices are the core's. A verb shows only the options that have an effect; `recipe.rs` refuses the others, with the reason.
 
 pub(crate) mod options;
+pub(crate) mod table;
 pub(crate) mod values;
 
 use std::path::PathBuf;
@@ -46,6 +47,7 @@ pub(crate) enum Verb {
     Transform(TransformArgs),
     Score(ScoreArgs),
     Report(ReportArgs),
+    Describe(DescribeArgs),
     Info(InfoArgs),
     Demo(DemoArgs),
     Completions(CompletionsArgs),
@@ -281,6 +283,10 @@ pub(crate) struct ReportArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
+    /// The column of DATA whose words name the prototypes
+    #[arg(long, value_name = "COLUMN", requires = "data")]
+    pub(crate) text: Option<String>,
+
     /// The title [default: the name of the data, or of the model]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
@@ -288,6 +294,44 @@ pub(crate) struct ReportArgs {
     /// The samples are images of this size
     #[arg(long, value_name = "WxH[xC]", requires = "data")]
     pub(crate) images: Option<Picture>,
+
+    #[command(flatten)]
+    pub(crate) options: DataOptions,
+
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+}
+
+/// Say what each prototype is
+///
+/// For every prototype its name, weight, number of members, typical samples, and the features that set it apart: their means,
+/// and how many standard deviations these are from the mean of all other samples and from that of the nearest prototypes on
+/// the map. With --data, the data that the model was fitted to, deviations are those of the samples, and --text names
+/// prototypes by their words.
+#[derive(Debug, Args)]
+#[command(
+    args_override_self = true,
+    after_help = "\
+Examples:
+  gromap describe model.gromap
+  gromap describe model.gromap --data sales.csv --text comment -o groups.csv"
+)]
+pub(crate) struct DescribeArgs {
+    /// A model file, as fit, path or cluster write it
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+
+    /// The data it was fitted to
+    #[arg(long, value_name = "DATA")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// The column of DATA whose words name the prototypes
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) text: Option<String>,
+
+    /// Write the table to this file: .csv, .tsv or .md
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) options: DataOptions,

@@ -9,6 +9,7 @@ use gromap::options::{AlphaScale, FittedTo, Projection, Scaling};
 use gromap::solve::Solver;
 use gromap::{Loss, Method};
 
+use super::table::TableOptions;
 use super::values::{Bytes, List, Picture, not_negative, positive, share, threads, word, words};
 
 const INPUT: &str = "Input";
@@ -41,6 +42,9 @@ pub(crate) struct FitOptions {
     #[command(flatten)]
     pub(crate) data: DataOptions,
 
+    #[command(flatten)]
+    pub(crate) table: TableOptions,
+
     /// Weights of the samples: a column of DATA, or a file with one per sample
     #[arg(long, value_name = "FILE|COLUMN", help_heading = INPUT)]
     pub(crate) weights: Option<String>,
@@ -53,7 +57,8 @@ pub(crate) struct FitOptions {
     #[arg(long, value_name = "KIND", value_parser = word::<FittedTo>(PAIRS), help_heading = INPUT)]
     pub(crate) precomputed: Option<FittedTo>,
 
-    /// Scale every feature: not at all, to mean 0 and standard deviation 1, or to the range 0 to 1
+    /// Scale every feature: not at all, to mean 0 and standard deviation 1, or to the range 0 to 1; auto is standard for
+    /// tables with text or dates, and none for all else
     #[arg(long, value_name = "SCALING", value_parser = words!(Scaling), default_value_t, help_heading = INPUT)]
     pub(crate) scale: Scaling,
 
@@ -227,6 +232,13 @@ pub(crate) enum Format {
     Edges,
     /// A folder of PNG and JPEG images
     Folder,
+}
+
+impl Format {
+    /// Whether its columns can be anything.
+    pub(crate) fn is_table(self) -> bool {
+        matches!(self, Self::Csv | Self::Tsv | Self::Parquet | Self::Arrow)
+    }
 }
 
 /// Storage of samples.

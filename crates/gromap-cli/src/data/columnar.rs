@@ -1,6 +1,6 @@
 //! Parquet and Arrow: tables whose columns know their types.
 //!
-//! Numbers (also booleans, and lists of numbers of one length, as embeddings are stored) are features, text is shown; labels,
+//! Numbers (also booleans, dates, and lists of numbers of one length, as embeddings are stored) are features, text is shown; labels,
 //! weights and names are found as in text (`table.rs`). If all features are in single precision they stay so. The libraries
 //! that decode these formats trust a file more than we do: a damaged one may make them panic, which is an error here.
 
@@ -10,18 +10,20 @@ use std::sync::{Arc, Once};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    Date32Type, Date64Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 use bytes::Bytes;
+use gromap::table::Shell;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 
 use super::source::{Room, Source};
-use super::table::{Role, named_role};
+use super::table::{Role, asked_wrongly, named_role, settled};
 use super::{Content, Loaded, Values, Wanted};
 use super::{claims, footer};
 use crate::failure::{Failure, Outcome, clipped, listed};
@@ -121,6 +123,29 @@ fn is_text(kind: &DataType) -> bool {
     }
 }
 
+fn is_date(kind: &DataType) -> bool {
+    matches!(kind, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..))
+}
+
+/// Dates as days since 1970.
+fn days(array: &ArrayRef) -> Vec<f64> {
+    const SECONDS: f64 = 86_400.0;
+    macro_rules! divided {
+        ($kind:ty, $by:expr) => {
+            array.as_primitive::<$kind>().values().iter().map(|&value| value as f64 / $by).collect()
+        };
+    }
+    match array.data_type() {
+        DataType::Date32 => divided!(Date32Type, 1.0),
+        DataType::Date64 => divided!(Date64Type, 1e3 * SECONDS),
+        DataType::Timestamp(TimeUnit::Second, _) => divided!(TimestampSecondType, SECONDS),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => divided!(TimestampMillisecondType, 1e3 * SECONDS),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => divided!(TimestampMicrosecondType, 1e6 * SECONDS),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => divided!(TimestampNanosecondType, 1e9 * SECONDS),
+        _ => Vec::new(),
+    }
+}
+
 /// The numbers of a list's items, if they are numbers.
 fn items(kind: &DataType) -> Option<&DataType> {
     match kind {
@@ -137,12 +162,13 @@ fn columns(source: &Source, schema: &Schema, wanted: &Wanted) -> Outcome<Vec<Col
         let role = match named_role(name, wanted) {
             Some(Role::Text) if !is_text(kind) && !is_number(kind) => Role::Unused,
             Some(role) => role,
-            None if is_number(kind) || items(kind).is_some() => Role::Feature,
+            None if is_number(kind) || is_date(kind) || items(kind).is_some() => settled(Role::Feature, name, wanted),
             None if is_text(kind) => Role::Text,
             None => {
                 let (file, name, kind) = (&source.name, clipped(name), clipped(&kind.to_string()));
                 let message = format!("{file}: column \"{name}\" holds {kind}, neither numbers nor text");
-                return Err(Failure::data(message).hint("leave it out of the file"));
+                let leave_out = Shell::Command.columns("exclude", &name);
+                return Err(Failure::data(message).hint(format!("leave it out with {leave_out}")));
             }
         };
         Ok(Column { name: name.clone(), role, width: 1 })
@@ -158,6 +184,10 @@ fn gather(
     wanted: &Wanted,
     room: Room,
 ) -> Outcome<Loaded> {
+    if let Some(rules) = &wanted.rules {
+        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        rules.check(&names).map_err(|error| asked_wrongly(error, &source.name))?;
+    }
     let mut columns = columns(source, schema, wanted)?;
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     let mut values = Vec::new();
@@ -182,7 +212,14 @@ fn gather(
                     blocks.push((block, width));
                 }
                 Role::Unused => {}
-                Role::Weight => weights.extend(numbers(array, rows).map_err(|failure| failure.about(about(column)))?.0),
+                Role::Weight => {
+                    let (block, _) = numbers(array, rows).map_err(|failure| failure.about(about(column)))?;
+                    if let Some(at) = block.iter().position(|weight| weight.is_nan()) {
+                        let message = format!("the number in row {} is missing", rows + at);
+                        return Err(Failure::data(message).about(about(column)));
+                    }
+                    weights.extend(block);
+                }
                 _ => texts[at].extend(words(array).map_err(|failure| failure.about(about(column)))?),
             }
         }
@@ -198,7 +235,8 @@ fn gather(
         room.check(&source.name, held)?;
     }
     let features: usize = columns.iter().filter(|column| column.role == Role::Feature).map(|column| column.width).sum();
-    if (features == 0 && wanted.features.is_none()) || rows == 0 {
+    let is_settled = wanted.features.is_some() || wanted.table.is_some() || wanted.rules.is_some();
+    if (features == 0 && !is_settled) || rows == 0 {
         let message = format!(
             "{rows} rows and {features} columns of numbers; there are {}",
             listed(names.iter().map(String::as_str))
@@ -216,10 +254,15 @@ fn gather(
     let mut loaded = Loaded::new(Content::Dense(values.into_samples(rows, features)?));
     loaded.feature_names =
         Some(columns.iter().filter(|column| column.role == Role::Feature).flat_map(feature_names).collect());
+    let is_date = |(field, column): &(&Arc<arrow_schema::Field>, &Column)| {
+        column.role == Role::Feature && is_date(field.data_type())
+    };
+    let dates = schema.fields().iter().zip(&columns).filter(is_date);
+    loaded.dates = dates.map(|(_, column)| column.name.clone()).collect();
     for (column, words) in columns.into_iter().zip(texts) {
         match column.role {
             Role::Label => loaded.labels = Some(words),
-            Role::Id if loaded.ids.is_none() => loaded.ids = Some(words),
+            Role::Id if loaded.ids.is_none() => (loaded.ids, loaded.id) = (Some(words), Some(column.name)),
             Role::Text => loaded.texts.push((column.name, words)),
             Role::Weight => loaded.weights = Some(std::mem::take(&mut weights)),
             Role::Id | Role::Feature | Role::Unused => {}
@@ -245,7 +288,10 @@ fn numbers(array: &ArrayRef, first: usize) -> Outcome<(Vec<f64>, usize)> {
         None => Ok(()),
         Some(at) => Err(Failure::data(format!("the number in row {} is missing", first + at / per_row))),
     };
-    missing(array, 1)?;
+    let is_list = matches!(array.data_type(), DataType::FixedSizeList(..) | DataType::List(_) | DataType::LargeList(_));
+    if is_list {
+        missing(array, 1)?;
+    }
     let (flat, width) = match array.data_type() {
         DataType::FixedSizeList(_, width) => {
             (Arc::clone(array.as_fixed_size_list().values()), usize::try_from(*width).unwrap_or(0))
@@ -254,8 +300,12 @@ fn numbers(array: &ArrayRef, first: usize) -> Outcome<(Vec<f64>, usize)> {
         DataType::LargeList(_) => equal_lists(array.as_list::<i64>(), first)?,
         _ => (Arc::clone(array), 1),
     };
-    missing(&flat, width.max(1))?;
-    let doubles = doubles(&flat)?;
+    if is_list {
+        missing(&flat, width.max(1))?;
+    }
+    let mut doubles = doubles(&flat)?;
+    // What becomes of missing numbers is decided when the whole table is known.
+    rows(&flat).filter(|&at| flat.is_null(at)).for_each(|at| doubles[at] = f64::NAN);
     if doubles.len() != width * array.len() {
         return Err(Failure::data(format!("{} numbers for {} rows", doubles.len(), array.len())));
     }
@@ -298,6 +348,7 @@ fn doubles(array: &ArrayRef) -> Outcome<Vec<f64>> {
         DataType::Float16 => widened!(Float16Type),
         DataType::Float32 => widened!(Float32Type),
         DataType::Float64 => array.as_primitive::<Float64Type>().values().to_vec(),
+        kind if is_date(kind) => days(array),
         other => return Err(Failure::data(format!("its values are {}, not numbers", clipped(&other.to_string())))),
     })
 }
@@ -337,7 +388,9 @@ mod tests {
     use super::*;
 
     fn load(bytes: Vec<u8>) -> Outcome<Loaded> {
-        let wanted = Wanted { labels: None, weights: None, features: Some(vec!["a".into()]), others: Role::Unused };
+        let (rules, table, text) = (None, None, None);
+        let features = Some(vec!["a".into()]);
+        let wanted = Wanted { labels: None, weights: None, features, others: Role::Unused, rules, table, text };
         arrow(&Source::memory("t.arrow", bytes), &wanted, Room(1 << 20))
     }
 

@@ -9,6 +9,7 @@ mod claims;
 #[cfg(feature = "columnar")]
 mod columnar;
 mod edges;
+mod encode;
 mod folder;
 #[cfg(feature = "columnar")]
 mod footer;
@@ -26,13 +27,17 @@ pub(crate) mod vector;
 use std::path::{Path, PathBuf};
 
 use gromap::data::{Form, Samples, Shape};
+use gromap::options::FittedTo;
 use gromap::similarity::{self, Similarity, Sparse};
+use gromap::table::{Encoding, Rules};
 use gromap::{Matrix, Model};
 use gromap_report::Classes;
 
 use crate::args::options::{DataOptions, Format, Precision};
+use crate::args::table::TableOptions;
 use crate::args::values::Picture;
 use crate::failure::{Failure, Outcome, clipped, listed, near_miss, shown};
+pub(crate) use encode::dominated;
 use source::{Room, Source};
 pub(crate) use sparse::Rows;
 pub(crate) use table::Role;
@@ -96,6 +101,12 @@ pub(crate) struct Loaded {
     /// Text columns, which are shown but are not features.
     texts: Vec<(String, Vec<String>)>,
     feature_names: Option<Vec<String>>,
+    /// Features that are dates, in days.
+    dates: Vec<String>,
+    /// The column that the ids are from.
+    id: Option<String>,
+    /// The line of each row, where a file has lines.
+    lines: Option<Vec<u64>>,
     /// All names there are to ask for.
     names: Vec<String>,
     picture: Option<Picture>,
@@ -111,6 +122,9 @@ impl Loaded {
             ids: None,
             texts: Vec::new(),
             feature_names: None,
+            dates: Vec::new(),
+            id: None,
+            lines: None,
             names: Vec::new(),
             picture: None,
             is_graph: false,
@@ -127,6 +141,12 @@ pub(crate) struct Wanted {
     features: Option<Vec<String>>,
     /// What the other columns are for, if the features are known by name.
     others: Role,
+    /// What is asked of a table that is fitted to.
+    rules: Option<Rules>,
+    /// How the table that a model was fitted to became its features.
+    table: Option<Encoding>,
+    /// The column whose words name the prototypes.
+    text: Option<String>,
 }
 
 /// Everything known of the data.
@@ -139,6 +159,8 @@ pub(crate) struct Dataset {
     pub(crate) ids: Option<Vec<String>>,
     pub(crate) texts: Vec<(String, Vec<String>)>,
     pub(crate) feature_names: Option<Vec<String>>,
+    /// How a table became the samples, unless it was one of numbers alone.
+    pub(crate) table: Option<Encoding>,
     pub(crate) picture: Option<Picture>,
     /// Whether this is a matrix of pairs, not samples.
     pub(crate) is_precomputed: bool,
@@ -148,10 +170,7 @@ pub(crate) struct Dataset {
 impl Dataset {
     /// Number of samples.
     pub(crate) fn len(&self) -> usize {
-        match &self.content {
-            Content::Dense(samples) => samples.len(),
-            Content::Sparse(rows) => rows.len(),
-        }
+        self.content.len()
     }
 
     /// Names of the features for the model, unless two are the same: new columns could then not be matched by name.
@@ -159,6 +178,32 @@ impl Dataset {
         let names = self.feature_names.as_deref()?;
         let different: std::collections::HashSet<&String> = names.iter().collect();
         (different.len() == names.len()).then_some(names)
+    }
+
+    /// The text column of a name.
+    pub(crate) fn text(&self, name: &str) -> Outcome<&[String]> {
+        let found = self.texts.iter().find(|(other, _)| other == name).map(|(_, texts)| texts.as_slice());
+        found.ok_or_else(|| {
+            let there = listed(self.texts.iter().map(|(name, _)| name.as_str()));
+            let there = if there.is_empty() { "there is none".into() } else { format!("there are {there}") };
+            Failure::usage(format!("--text {}: {} has no text column of this name", clipped(name), self.name))
+                .hint(there)
+        })
+    }
+
+    /// Names of prototypes by the words of a column.
+    pub(crate) fn names(&self, model: &Model, text: &str) -> Outcome<Vec<String>> {
+        Ok(gromap_report::names_from_texts(model, self.text(text)?))
+    }
+
+    /// Models that know what their samples and prototypes are called; the words of a column may name prototypes.
+    pub(crate) fn named(&self, mut path: gromap::Path, text: Option<&str>) -> Outcome<gromap::Path> {
+        for model in &mut path.models {
+            model.ids.clone_from(&self.ids);
+            model.classes = self.classes.as_ref().map(|classes| (classes.names.clone(), classes.of_samples.clone()));
+            model.prototype_names = text.map(|text| self.names(model, text)).transpose()?;
+        }
+        Ok(path)
     }
 
     /// What decides how much memory a fit takes.
@@ -189,6 +234,10 @@ pub(crate) struct Request<'a> {
     pub(crate) path: &'a Path,
     pub(crate) options: &'a DataOptions,
     pub(crate) weights: Option<&'a str>,
+    /// What the columns of a table that is fitted to are for.
+    pub(crate) table: Option<&'a TableOptions>,
+    /// The column whose words name the prototypes.
+    pub(crate) text: Option<&'a str>,
     /// The model whose features are read, matched by name if both have names; `others` is the role of all other columns.
     pub(crate) model: Option<&'a Model>,
     pub(crate) others: Role,
@@ -200,6 +249,7 @@ pub(crate) struct Request<'a> {
 /// Reads samples, or an N×N matrix, with their labels and weights.
 pub(crate) fn read(request: &Request<'_>) -> Outcome<Dataset> {
     let format = request.format()?;
+    request.check_table(format)?;
     let loaded = request.load(format, &request.wanted())?;
     request.finish(loaded)
 }
@@ -222,7 +272,17 @@ pub(crate) fn shape(request: &Request<'_>) -> Outcome<Option<Shape>> {
 impl<'a> Request<'a> {
     /// Samples, without weights.
     pub(crate) fn samples(path: &'a Path, options: &'a DataOptions, room: Room) -> Self {
-        Self { path, options, weights: None, model: None, others: Role::Text, is_precomputed: false, room }
+        Self {
+            path,
+            options,
+            weights: None,
+            table: None,
+            text: None,
+            model: None,
+            others: Role::Text,
+            is_precomputed: false,
+            room,
+        }
     }
 
     /// The files that may be read; a column that is asked for by name is one of them if there is a file of that name.
@@ -239,12 +299,45 @@ impl<'a> Request<'a> {
             weights: self.weights.map(Into::into),
             features: self.model.and_then(|model| model.feature_names.clone()),
             others: self.others,
+            rules: self.rules(),
+            table: self.model.and_then(|model| model.table.clone()),
+            text: self.text.map(Into::into),
         }
     }
 
-    /// Whether DATA can be nothing but a graph.
+    /// What is asked of a table that is fitted to.
+    fn rules(&self) -> Option<Rules> {
+        let is_table = self.format().is_ok_and(Format::is_table) && !self.is_precomputed;
+        self.table.filter(|_| is_table).map(TableOptions::rules)
+    }
+
+    /// Refuses what is asked of a table where there is none.
+    fn check_table(&self, format: Format) -> Outcome<()> {
+        let given = self.table.and_then(TableOptions::given).or(self.text.map(|_| "--text"));
+        match given {
+            Some(option) if !format.is_table() || self.is_precomputed => {
+                let message = format!("{option} has no effect: {} is not a table of samples", shown(self.path));
+                Err(Failure::usage(message).hint("tables are .csv, .tsv, .parquet and .arrow files"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether DATA can be nothing but a graph: a list of edges, or a table of the columns source, target and perhaps weight.
     pub(crate) fn is_edge_list(&self) -> bool {
-        matches!(self.format(), Ok(Format::Edges))
+        match self.format() {
+            Ok(Format::Edges) => true,
+            Ok(Format::Csv | Format::Tsv) => self.is_edge_table(),
+            _ => false,
+        }
+    }
+
+    fn is_edge_table(&self) -> bool {
+        let for_samples = self.model.is_some_and(|model| model.fitted_to == FittedTo::Samples);
+        if for_samples || self.path.as_os_str() == "-" || !self.path.is_file() {
+            return false;
+        }
+        Source::file(self.path, self.room).is_ok_and(|source| edges::is_table(&source))
     }
 
     /// The format that was asked for, or the one the name tells.
@@ -300,7 +393,10 @@ impl<'a> Request<'a> {
         if source.len() == 0 {
             return Err(Failure::data(format!("{} is empty", source.name)));
         }
-        let mut loaded = load(&source, format, wanted, self.room)?;
+        let mut loaded = match matches!(format, Format::Csv | Format::Tsv) && self.is_edge_table() {
+            true => edges::table(&source, self.room)?,
+            false => load(&source, format, wanted, self.room)?,
+        };
         if format == Format::Idx && wanted.labels.is_none() {
             loaded.labels = idx::labels_beside(self.path, self.room)?;
         }
@@ -308,16 +404,13 @@ impl<'a> Request<'a> {
     }
 
     /// Labels and weights, from columns or files, and checks of what belongs together.
-    fn finish(&self, loaded: Loaded) -> Outcome<Dataset> {
-        let mut warnings = Vec::new();
-        if !loaded.texts.is_empty() && self.model.is_none() {
-            let names = listed(loaded.texts.iter().map(|(name, _)| name.as_str()));
-            warnings.push(format!("text columns are not used as features: {names}"));
-        }
+    fn finish(&self, mut loaded: Loaded) -> Outcome<Dataset> {
+        let rows = loaded.content.len();
         if loaded.is_graph && !self.is_precomputed {
             let message = format!("{} is a graph, not samples", shown(self.path));
             return Err(Failure::usage(message).hint("add --precomputed graph"));
         }
+        let encode::Tabulated { table, kept, warnings } = encode::tabulated(self, &mut loaded)?;
         let content = match loaded.content {
             Content::Sparse(rows) if !self.is_precomputed => Content::Dense(rows.to_dense(self.room)?),
             content => content,
@@ -327,7 +420,7 @@ impl<'a> Request<'a> {
             Some(precision) => content.with_precision(precision),
         };
         let (content, feature_names) = match (content, loaded.feature_names) {
-            (Content::Dense(samples), Some(names)) => {
+            (Content::Dense(samples), Some(names)) if table.is_none() => {
                 let (samples, names) = self.matched(samples, names, &loaded.names)?;
                 (Content::Dense(samples), Some(names))
             }
@@ -341,22 +434,22 @@ impl<'a> Request<'a> {
             ids: loaded.ids,
             texts: loaded.texts,
             feature_names,
+            table,
             picture: loaded.picture,
             is_precomputed: self.is_precomputed,
             warnings,
         };
-        let samples = dataset.len();
         let labels = match (&self.options.labels, loaded.labels) {
             (_, Some(labels)) => Some(labels),
             (None, None) => None,
             (Some(name), None) => Some(self.beside("--labels", name, &loaded.names)?),
         };
         if let Some(labels) = labels {
-            let labels = vector::fitting(labels, samples, "labels")?;
+            let labels = kept.of(labels, rows, "labels")?;
             dataset.classes = Some(Classes::new(&labels));
         }
         if let (Some(name), None) = (self.weights, &dataset.weights) {
-            let words = vector::fitting(self.beside("--weights", name, &loaded.names)?, samples, "weights")?;
+            let words = kept.of(self.beside("--weights", name, &loaded.names)?, rows, "weights")?;
             dataset.weights = Some(vector::numbers(&words, name)?);
         }
         Ok(dataset)
@@ -425,6 +518,13 @@ fn load(source: &Source, format: Format, wanted: &Wanted, room: Room) -> Outcome
 }
 
 impl Content {
+    fn len(&self) -> usize {
+        match self {
+            Self::Dense(samples) => samples.len(),
+            Self::Sparse(rows) => rows.len(),
+        }
+    }
+
     fn with_precision(self, precision: Precision) -> Self {
         match (self, precision) {
             (Self::Dense(wide @ Samples::F64(_)), Precision::F32) => Self::Dense(wide.single().into_owned().into()),

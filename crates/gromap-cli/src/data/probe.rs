@@ -6,11 +6,13 @@ use std::path::Path;
 
 use clap::{CommandFactory, FromArgMatches};
 use gromap::SampleWeights;
+use gromap::table::Missing;
 use gromap_report::Classes;
 
 use super::source::{Room, Source};
-use super::{DataOptions, Failure, Format, Outcome, Precision, Request, Role, folder, idx, load, npy, vector};
+use super::{DataOptions, Failure, Format, Outcome, Precision, Request, Role, edges, folder, idx, load, npy, vector};
 use crate::args::Arguments;
+use crate::args::table::TableOptions;
 use crate::config;
 
 /// What bytes are read as.
@@ -48,7 +50,11 @@ pub fn read(name: &str, bytes: Vec<u8>, reading: Reading<'_>, max_memory: u64) -
 
 fn samples(source: &Source, features: Option<&[&str]>, room: Room) -> Outcome<()> {
     let options = DataOptions { format: None, labels: Some("label".into()), precision: None };
-    let request = Request { weights: Some("weight"), ..Request::samples(Path::new(&source.name), &options, room) };
+    let asked = TableOptions { missing: Missing::Median, ..TableOptions::default() };
+    // What is fitted to may be anything; a model knows its features.
+    let table = features.is_none().then_some(&asked);
+    let request =
+        Request { weights: Some("weight"), table, ..Request::samples(Path::new(&source.name), &options, room) };
     let format = request.format()?;
     match format {
         Format::Npy => drop(npy::extent(source)?),
@@ -58,7 +64,10 @@ fn samples(source: &Source, features: Option<&[&str]>, room: Room) -> Outcome<()
     let mut wanted = request.wanted();
     wanted.features = features.map(|names| names.iter().map(ToString::to_string).collect());
     wanted.others = if features.is_some() { Role::Unused } else { Role::Text };
-    let loaded = load(source, format, &wanted, room)?;
+    let loaded = match matches!(format, Format::Csv | Format::Tsv) && edges::is_table(source) {
+        true => edges::table(source, room)?,
+        false => load(source, format, &wanted, room)?,
+    };
     // What is not in the file would be looked for beside it.
     let options = DataOptions {
         labels: loaded.labels.as_ref().and(options.labels.clone()),

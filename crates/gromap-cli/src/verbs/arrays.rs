@@ -81,7 +81,7 @@ impl Table<'_> {
 }
 
 /// Text as a cell that no spreadsheet takes for a formula: an apostrophe marks it as text. Numbers are numbers.
-fn harmless(text: &str) -> String {
+pub(super) fn harmless(text: &str) -> String {
     let is_number = || text.parse().is_ok_and(f64::is_finite);
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number() {
         true => format!("'{text}"),

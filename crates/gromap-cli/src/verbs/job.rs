@@ -4,7 +4,7 @@ use std::path::{Path as FilePath, PathBuf};
 
 use gromap::data::{Form, Shape};
 use gromap::observe::StopReason;
-use gromap::options::{FittedTo, Level, Parameters, Start};
+use gromap::options::{FittedTo, Level, Parameters, Scaling, Start};
 use gromap::{Data, Model, Path, SampleWeights};
 use serde_json::{Map, Value};
 
@@ -58,13 +58,17 @@ impl Job<'_> {
         let request = self.request(limit);
         // The header of the file may be enough to refuse, before its values are read.
         if let Some(shape) = data::shape(&request)?
-            && self.is_only_planned(&self.seen(shape), limit)?
+            && self.is_only_planned(self.options, &self.seen(shape), limit)?
         {
             return Ok(None);
         }
-        let dataset = data::read(&request)?;
+        let mut dataset = data::read(&request)?;
+        // Before the fit, not after it.
+        self.options.table.text.as_deref().map_or(Ok(()), |text| dataset.text(text).map(|_| ()))?;
         let shape = self.seen(dataset.shape());
-        if self.is_only_planned(&shape, limit)? {
+        let options = self.scaled(&mut dataset);
+        recipe = (self.make)(&options);
+        if self.is_only_planned(&options, &shape, limit)? {
             return Ok(None);
         }
         self.tell_warnings(&dataset.warnings);
@@ -80,6 +84,7 @@ impl Job<'_> {
         let (path, threads) = watch::on_threads(self.options.run.threads, || {
             Ok((self.fit(recipe, start, &dataset, &weights, &mut watch)?, rayon::current_num_threads()))
         })?;
+        let path = dataset.named(path, self.options.table.text.as_deref())?;
         let run = Run {
             method: self.options.method,
             samples: dataset.len(),
@@ -100,7 +105,8 @@ impl Job<'_> {
         let is_precomputed = self.fitted_to() != FittedTo::Samples;
         let weights = self.options.weights.as_deref();
         let samples = Request::samples(self.data, &self.options.data, limit);
-        Request { weights, is_precomputed, ..samples }
+        let (table, text) = (Some(&self.options.table), self.options.table.text.as_deref());
+        Request { weights, table, text, is_precomputed, ..samples }
     }
 
     /// Refuses outputs that cannot be written, or that would replace what is read.
@@ -112,14 +118,31 @@ impl Job<'_> {
     }
 
     /// Prints the memory plan with `--dry-run`; otherwise refuses one that exceeds the limit.
-    fn is_only_planned(&self, shape: &Shape, Room(limit): Room) -> Outcome<bool> {
+    fn is_only_planned(&self, options: &FitOptions, shape: &Shape, Room(limit): Room) -> Outcome<bool> {
         let levels = self.levels.map(|(sizes, _)| sizes);
-        if self.options.dry_run {
-            memory::tell(self.options, shape, (self.make, levels), limit)?;
+        if options.dry_run {
+            memory::tell(options, shape, (self.make, levels), limit)?;
             return Ok(true);
         }
-        memory::check(self.options, shape, (self.make, levels), limit)?;
+        memory::check(options, shape, (self.make, levels), limit)?;
         Ok(false)
+    }
+
+    /// The options with the scaling that these data get, and what there is to say of it.
+    fn scaled(&self, dataset: &mut Dataset) -> FitOptions {
+        let mut options = self.options.clone();
+        let scale = options.scale.resolved(dataset.table.as_ref());
+        if scale == Scaling::Standard && options.scale == Scaling::Auto {
+            options.scale = scale;
+            let note = "every column is scaled to the same variance, text columns too; --scale none would not";
+            dataset.warnings.push(note.into());
+        }
+        if let (Scaling::None, false, Content::Dense(samples), Some(names)) =
+            (scale, dataset.is_precomputed, &dataset.content, &dataset.feature_names)
+        {
+            dataset.warnings.extend(data::dominated(samples, names));
+        }
+        options
     }
 
     /// What DATA is: as the options say, and a list of edges is a graph.
@@ -173,7 +196,8 @@ impl Job<'_> {
             }
         };
         let feature_names = dataset.unique_names().filter(|_| !dataset.is_precomputed);
-        let run = gromap::Run { weights: Some(weights), feature_names, observer: Some(watch) };
+        let table = dataset.table.as_ref();
+        let run = gromap::Run { weights: Some(weights), feature_names, table, observer: Some(watch) };
         let fitted = match (recipe, self.levels) {
             (Parameters::Map(recipe), Some((sizes, level))) => {
                 return Ok(recipe.init(start).path_with(&data, sizes, level, run)?);

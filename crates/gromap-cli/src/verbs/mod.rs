@@ -4,6 +4,7 @@
 mod arrays;
 mod cluster;
 mod demo;
+mod describe;
 mod embed;
 mod fit;
 mod info;
@@ -60,6 +61,7 @@ pub(crate) fn run(arguments: &Arguments, matches: &ArgMatches, command: &clap::C
         Verb::Transform(args) => transform::run(args),
         Verb::Score(args) => score::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Describe(args) => describe::run(args),
         Verb::Info(args) => info::run(args),
         Verb::Demo(args) => demo::run(args),
         Verb::Completions(args) => manual::completions(args),

@@ -26,7 +26,7 @@ pub(super) fn run(args: &ReportArgs) -> Outcome<Exit> {
         args.data.as_deref().map_or_else(Vec::new, |data| Request::samples(data, &args.options, room).files());
     files.push(args.model.clone());
     Output::check([&output], &files)?;
-    let model = model_file::read(&args.model, room)?;
+    let mut model = model_file::read(&args.model, room)?;
     if !model.is_map() {
         return Err(Failure::from(gromap_report::Error::NoPlaces).about(shown(&args.model)));
     }
@@ -35,7 +35,8 @@ pub(super) fn run(args: &ReportArgs) -> Outcome<Exit> {
         Some(path) => {
             let is_precomputed = model.fitted_to != FittedTo::Samples;
             let samples = Request::samples(path, &args.options, room);
-            Some(data::read(&Request { model: Some(&model), is_precomputed, ..samples })?)
+            let text = args.text.as_deref();
+            Some(data::read(&Request { model: Some(&model), text, is_precomputed, ..samples })?)
         }
     };
     if let Some(dataset) = &dataset {
@@ -44,6 +45,9 @@ pub(super) fn run(args: &ReportArgs) -> Outcome<Exit> {
             let message = format!("{} has {found} samples, but the model was fitted to {expected}", dataset.name);
             return Err(Failure::data(message).hint("give --data the file that fit was given"));
         }
+    }
+    if let (Some(text), Some(dataset)) = (&args.text, &dataset) {
+        model.prototype_names = Some(dataset.names(&model, text)?);
     }
     let title = args.title.clone().or_else(|| dataset.is_none().then(|| shown(&args.model)));
     let page = Page { dataset: dataset.as_ref(), picture: args.images, title, parameters: info::parameters(&model) };

@@ -159,7 +159,7 @@ impl Common {
 
     fn plan_preparation(&self, sizes: &Sizes, fused: bool, plan: &mut MemoryPlan) {
         let is_projected = sizes.kept < sizes.features || matches!(self.pca, Projection::To(_));
-        if self.scale != Scaling::None {
+        if !matches!(self.scale, Scaling::Auto | Scaling::None) {
             // Projected samples are made from scaled ones, which then go; the fused term scales once more.
             let until = if is_projected && !fused { Stage::Prepare } else { Stage::Fit };
             plan.hold("scaled samples", sizes.values(sizes.features), Stage::Prepare, until);

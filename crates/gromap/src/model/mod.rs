@@ -41,6 +41,7 @@ use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::table::Encoding;
 
 /// A map of weighted prototypes, or clusters, and how they were reached.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +61,14 @@ pub struct Model {
     pub features: Option<Matrix<'static>>,
     /// Names of the features, if they have any.
     pub feature_names: Option<Vec<String>>,
+    /// How a table became the features, if they were one: new tables are encoded alike.
+    pub table: Option<Encoding>,
+    /// Names of the samples, if they have any.
+    pub ids: Option<Vec<String>>,
+    /// Names of classes, and the class of each sample; they are known, not used.
+    pub classes: Option<(Vec<String>, Vec<u32>)>,
+    /// Names of the prototypes, if they were given any.
+    pub prototype_names: Option<Vec<String>>,
     /// Which samples they stand for.
     pub plan: Plan,
     /// Which of the prototypes asked for they are: those of a map that lost all their samples were dropped.

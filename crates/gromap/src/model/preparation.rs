@@ -4,17 +4,31 @@ use crate::data::{Samples, either};
 use crate::error::Result;
 use crate::numeric::Matrix;
 use crate::preprocessing::{Frame, Pca, Scaler};
+use crate::table::Encoding;
 
 /// Scaling of the features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Scaling {
-    /// As they are.
+    /// As they are, but those of a table with words or dates as with [`Standard`](Self::Standard).
     #[default]
+    Auto,
+    /// As they are.
     None,
-    /// Mean 0, standard deviation 1.
+    /// Mean 0, standard deviation 1. The features that a column of words became have it together.
     Standard,
     /// From 0 to 1.
     MinMax,
+}
+
+impl Scaling {
+    /// What it comes to for samples that were a table, or were not.
+    pub fn resolved(self, table: Option<&Encoding>) -> Self {
+        match (self, table.is_some_and(Encoding::is_mixed)) {
+            (Self::Auto, true) => Self::Standard,
+            (Self::Auto, false) => Self::None,
+            (given, _) => given,
+        }
+    }
 }
 
 /// Projection onto principal components before neighbours are sought.
@@ -54,12 +68,20 @@ pub(crate) struct Preparation {
 }
 
 impl Preparation {
-    /// Fits to samples; `components` says how many are kept, if samples are projected.
-    pub(crate) fn fit(samples: &Samples<'_>, scale: Scaling, components: Option<usize>) -> Result<Self> {
-        let scaler = match scale {
-            Scaling::None => None,
-            Scaling::Standard => Some(either!(samples, |samples| Scaler::standard(samples))?),
-            Scaling::MinMax => Some(either!(samples, |samples| Scaler::min_max(samples))?),
+    /// Fits to samples, which may have been a table; `components` says how many are kept, if samples are projected.
+    pub(crate) fn fit(
+        samples: &Samples<'_>,
+        table: Option<&Encoding>,
+        scale: Scaling,
+        components: Option<usize>,
+    ) -> Result<Self> {
+        let scaler = match (scale.resolved(table), table) {
+            (Scaling::Auto | Scaling::None, _) => None,
+            (Scaling::Standard, Some(table)) => {
+                Some(either!(samples, |samples| Scaler::standard_together(samples, &table.ranges()))?)
+            }
+            (Scaling::Standard, None) => Some(either!(samples, |samples| Scaler::standard(samples))?),
+            (Scaling::MinMax, _) => Some(either!(samples, |samples| Scaler::min_max(samples))?),
         };
         let mut preparation = Self { features: Some(samples.columns()), scaler, pca: None, frame: None };
         if let Some(components) = components {

@@ -16,6 +16,7 @@ use crate::outcome::{Outcome, check_number};
 use crate::plan::Plan;
 use crate::similarity::Similarity;
 use crate::start::Ground;
+use crate::table::Encoding;
 use crate::weights::SampleWeights;
 
 /// Names of features that a model keeps, at most: the header of its file must stay below 100 MB, whatever must be escaped.
@@ -33,6 +34,7 @@ pub(crate) struct Prepared<'a> {
     /// The features as the fused term compares them, if it counts.
     pub(crate) fused: Option<Samples<'a>>,
     feature_names: Option<Vec<String>>,
+    table: Option<Encoding>,
     pub(crate) weights: SampleWeights,
     /// Nodes of a graph that weigh nothing and join the heaviest prototype.
     set_aside: Vec<u32>,
@@ -75,7 +77,7 @@ impl Common {
         data: &'a Data<'_>,
         is_fused: bool,
         prototypes: Option<usize>,
-        weights: Option<&SampleWeights>,
+        (weights, table): (Option<&SampleWeights>, Option<&Encoding>),
         observer: &mut dyn Observer,
     ) -> Result<Prepared<'a>> {
         let weights = match weights {
@@ -92,14 +94,18 @@ impl Common {
             Data::Samples(samples) => {
                 observer.on(&Event::Stage(Stage::Prepare));
                 samples.check_finite("samples")?;
+                if let Some(table) = table {
+                    Error::check_len("features of the table", samples.columns(), table.width())?;
+                }
                 let components = self.components(samples.len(), samples.columns());
-                let preparation = Preparation::fit(samples, self.scale, components)?;
+                let preparation = Preparation::fit(samples, table, self.scale, components)?;
                 let ready = preparation.apply(samples)?;
                 let preparation = preparation.framed(&ready);
                 let affinity = affinity::build(&*self.recipe(), &Data::Samples(ready.view()), observer)?;
                 let fused = is_fused.then(|| preparation.scaled(samples)).transpose()?;
                 let prepared = |similarity| given(similarity, FittedTo::Samples, Some(samples.view()));
-                Ok(Prepared { preparation, samples: Some(ready), fused, ..built(affinity, prepared) })
+                let table = table.cloned();
+                Ok(Prepared { preparation, samples: Some(ready), fused, table, ..built(affinity, prepared) })
             }
             Data::Distances(_) => {
                 self.check_distances()?;
@@ -163,6 +169,7 @@ impl<'a> Prepared<'a> {
             features,
             fused: None,
             feature_names: None,
+            table: None,
             weights,
             set_aside: Vec::new(),
             warnings: Vec::new(),
@@ -235,6 +242,10 @@ impl<'a> Prepared<'a> {
             weights: found.plan.weights(),
             features: self.features.as_ref().map(|samples| samples.means(&found.plan)),
             feature_names: self.feature_names.clone(),
+            table: self.table.clone(),
+            ids: None,
+            classes: None,
+            prototype_names: None,
             outcome: Outcome {
                 loss: found.loss,
                 loss_is_complete: found.loss_is_complete,
@@ -318,6 +329,7 @@ pub(crate) fn run<'a, T>(
 ) -> Result<T> {
     let mut nobody = ();
     let observer = run.observer.unwrap_or(&mut nobody);
-    let prepared = common.prepare(data, is_fused, prototypes, run.weights, observer)?.named(run.feature_names)?;
+    let told = (run.weights, run.table);
+    let prepared = common.prepare(data, is_fused, prototypes, told, observer)?.named(run.feature_names)?;
     solve(&prepared, observer)
 }

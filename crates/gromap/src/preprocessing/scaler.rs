@@ -1,5 +1,7 @@
 //! Features brought to one scale: (x − shift)·factor, column by column.
 
+use std::ops::Range;
+
 use super::check_transform;
 use crate::error::{Error, Result};
 use crate::numeric::centring::{column_means, column_sums};
@@ -33,6 +35,31 @@ impl Scaler {
         let squares = column_sums(samples, |column, value| (value - means[column]).powi(2));
         let deviation = squares.into_iter().map(|sum| (sum / samples.rows() as f64).sqrt());
         Ok(Self::new(means.iter().copied().zip(deviation), &ranges))
+    }
+
+    /// Mean 0, and for each range of columns a variance of 1 in all: several columns that are one thing count as one.
+    ///
+    /// ```
+    /// use gromap::Matrix;
+    /// use gromap::preprocessing::Scaler;
+    /// let samples = Matrix::new(vec![3.0, 1.0, 0.0, 7.0, 0.0, 1.0], 2, 3)?;
+    /// let scaler = Scaler::standard_together(&samples, &[0..1, 1..3])?;
+    /// assert_eq!(scaler.factor(), [0.5, 2f64.sqrt(), 2f64.sqrt()]);
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn standard_together<S: Scalar>(samples: &Matrix<'_, S>, ranges: &[Range<usize>]) -> Result<Self> {
+        let mut scaler = Self::standard(samples)?;
+        Error::check_len("columns of the ranges", samples.columns(), ranges.iter().map(Range::len).sum())?;
+        for range in ranges.iter().filter(|range| range.len() > 1) {
+            let factors = scaler.factor.get_mut(range.clone()).unwrap_or_default();
+            // A constant column has a factor of 1 and nothing to add.
+            let is_constant = |j: usize| (0..samples.rows()).all(|i| samples[(i, j)] == samples[(0, j)]);
+            let varying = range.clone().zip(&*factors).filter(|(j, _)| !is_constant(*j));
+            let variance: f64 = varying.map(|(_, factor)| factor.powi(-2)).sum();
+            let factor = variance.sqrt().recip();
+            factors.fill(if factor.is_normal() { factor } else { 1.0 });
+        }
+        Ok(scaler)
     }
 
     /// Smallest value 0 and largest 1.

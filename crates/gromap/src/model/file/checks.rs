@@ -44,10 +44,42 @@ impl Model {
         if let (Some(names), features) = (&self.feature_names, self.features.as_ref()) {
             Error::check_len("names of features", features.map_or(0, Matrix::columns), names.len())?;
         }
+        self.check_names()?;
         self.check_multiplier()?;
         self.check_step()?;
         self.check_own_places()?;
         self.check_training()
+    }
+
+    /// What comes once for each feature, sample or prototype.
+    fn check_names(&self) -> Result<()> {
+        if let Some(table) = &self.table {
+            Error::check_len(
+                "features of the table",
+                self.features.as_ref().map_or(0, Matrix::columns),
+                table.width(),
+            )?;
+            let widths = table.fields.iter().zip(table.ranges());
+            for (fill, range) in widths.filter_map(|(field, range)| Some((field.fill.as_ref()?, range))) {
+                Error::check_len("values that stand in for missing ones", range.len(), fill.len())?;
+                if fill.iter().any(|value| !value.is_finite()) {
+                    return Err(damaged("a value that stands in for missing ones is not finite"));
+                }
+            }
+        }
+        if let Some(ids) = &self.ids {
+            Error::check_len("names of samples", self.plan.len(), ids.len())?;
+        }
+        if let Some((names, of_samples)) = &self.classes {
+            Error::check_len("classes of samples", self.plan.len(), of_samples.len())?;
+            if of_samples.iter().any(|&class| class as usize >= names.len()) {
+                return Err(damaged("a sample has a class without a name"));
+            }
+        }
+        match &self.prototype_names {
+            Some(names) => Error::check_len("names of prototypes", self.plan.prototypes(), names.len()),
+            None => Ok(()),
+        }
     }
 
     fn check_multiplier(&self) -> Result<()> {

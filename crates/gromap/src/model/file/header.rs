@@ -9,6 +9,7 @@ use crate::affinity::Multiplier;
 use crate::model::{FittedTo, Model};
 use crate::observe::StopReason;
 use crate::similarity::Definiteness;
+use crate::table::Encoding;
 
 /// All that is not a tensor.
 #[derive(Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub(super) struct Header {
     /// Number of features of the samples before any preparation.
     pub(super) features: Option<usize>,
     pub(super) feature_names: Option<Vec<String>>,
+    /// How a table became the features; files from before there were any say nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) table: Option<Encoding>,
     pub(super) multiplier: MultiplierForm,
 }
 
@@ -49,6 +53,7 @@ impl Header {
             warnings: outcome.warnings.clone(),
             features: model.preparation.features,
             feature_names: model.feature_names.clone(),
+            table: model.table.clone(),
             multiplier: MultiplierForm::of(model),
         }
     }

@@ -6,7 +6,7 @@
 //! 8 bytes   length of the header
 //! header    JSON: {"__metadata__": {"gromap-model": "<JSON text>"}, "prototypes": {dtype, shape, data_offsets}, …}
 //! tensors   prototypes, weights, history, kept, target?, features?, plan.*, start.*?, scaler.*?, pca.*?, frame.*?,
-//!           training.*?, multiplier.*?, step.*?, sample_places?, own_places.*?
+//!           training.*?, multiplier.*?, step.*?, sample_places?, own_places.*?, ids.*?, classes.*?, prototype_names.*?
 //! 8 bytes   tensor "checksum": CRC-64/XZ of all bytes before it
 //! ```
 //!
@@ -61,6 +61,16 @@ impl Model {
         if let Some(places) = &self.sample_places {
             out.matrix("sample_places", places);
         }
+        if let Some(ids) = &self.ids {
+            parts::write_texts(&mut out, "ids", ids);
+        }
+        if let Some((names, of_samples)) = &self.classes {
+            parts::write_texts(&mut out, "classes.names", names);
+            out.vector("classes.of_samples", of_samples);
+        }
+        if let Some(names) = &self.prototype_names {
+            parts::write_texts(&mut out, "prototype_names", names);
+        }
         parts::write_plan(&mut out, "plan", &self.plan);
         if let Start::Plan(plan) = &self.parameters.common().init {
             parts::write_plan(&mut out, "start", plan);
@@ -103,6 +113,10 @@ impl Model {
             weights: from.vector("weights")?,
             features: from.has("features").then(|| from.matrix("features")).transpose()?,
             feature_names: header.feature_names,
+            table: header.table,
+            ids: parts::read_texts(&mut from, "ids")?,
+            classes: parts::read_classes(&mut from)?,
+            prototype_names: parts::read_texts(&mut from, "prototype_names")?,
             sample_places: from.has("sample_places").then(|| from.matrix("sample_places")).transpose()?,
             plan,
             kept: from.vector("kept")?,

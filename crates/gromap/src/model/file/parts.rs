@@ -67,6 +67,40 @@ pub(super) fn read_plan(from: &mut Reader<'_>, name: &str) -> Result<Plan> {
     Plan::restored(rows, prototypes, weights)
 }
 
+/// Writes texts under a name: the letters of all of them, and how many each has.
+pub(super) fn write_texts(out: &mut Writer<'_>, name: &str, texts: &[String]) {
+    out.vector(
+        format!("{name}.letters"),
+        texts.iter().flat_map(|text| text.chars().map(u32::from)).collect::<Vec<_>>(),
+    );
+    out.vector(format!("{name}.lengths"), texts.iter().map(|text| text.chars().count() as u64).collect::<Vec<_>>());
+}
+
+/// Texts, if there are any of this name.
+pub(super) fn read_texts(from: &mut Reader<'_>, name: &str) -> Result<Option<Vec<String>>> {
+    if !from.has(&format!("{name}.letters")) {
+        return Ok(None);
+    }
+    let letters: Vec<u32> = from.vector(&format!("{name}.letters"))?;
+    let lengths: Vec<u64> = from.vector(&format!("{name}.lengths"))?;
+    let mut rest = letters.as_slice();
+    let mut texts = Vec::with_capacity(lengths.len());
+    for length in lengths {
+        let split = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
+        let (text, after) = split.ok_or_else(|| damaged(format!("its {name} have too few letters")))?;
+        let text: Option<String> = text.iter().map(|&letter| char::from_u32(letter)).collect();
+        texts.push(text.ok_or_else(|| damaged(format!("its {name} hold what is no letter")))?);
+        rest = after;
+    }
+    if rest.is_empty() { Ok(Some(texts)) } else { Err(damaged(format!("its {name} have too many letters"))) }
+}
+
+/// Names of classes and the class of each sample, if they are known.
+pub(super) fn read_classes(from: &mut Reader<'_>) -> Result<Option<(Vec<String>, Vec<u32>)>> {
+    let names = read_texts(from, "classes.names")?;
+    names.map(|names| Ok((names, from.vector("classes.of_samples")?))).transpose()
+}
+
 pub(super) fn write_preparation<'a>(out: &mut Writer<'a>, preparation: &'a Preparation) {
     if let Some(scaler) = &preparation.scaler {
         out.vector("scaler.shift", scaler.shift());

@@ -12,6 +12,7 @@ use crate::observe::{StopReason, Stopping};
 use crate::plan::Plan;
 use crate::similarity::{Definiteness, Dense};
 use crate::solve::{Scale, Solver};
+use crate::table::{Cells, Column, Gaps, Missing, Rules, Shell};
 use crate::weights::{PrototypeWeights, SampleWeights};
 
 pub(super) const SAMPLES: usize = 24;
@@ -250,6 +251,38 @@ fn names_of_features_come_back_and_find_their_columns() {
     comes_back(&nameless);
     let few = Run { feature_names: Some(&names[..2]), ..Run::default() };
     assert!(matches!(builder(Method::Pca).fit_with(&(&samples()).into(), few), Err(Error::Shape { .. })));
+}
+
+#[test]
+fn names_of_samples_classes_and_prototypes_come_back() {
+    let mut model = small();
+    let (samples, prototypes) = (model.plan.len(), model.weights.len());
+    model.ids = Some((0..samples).map(|i| format!("sample {i} 🦀")).collect());
+    model.classes = Some((vec!["ä".into(), String::new()], (0..samples).map(|i| (i % 2) as u32).collect()));
+    model.prototype_names = Some(vec!["one, two".into(); prototypes]);
+    comes_back(&model);
+}
+
+#[test]
+fn a_table_comes_back_and_is_scaled_by_columns() {
+    let words: Vec<String> = (0..40).map(|i| ["a", "b", "c"][i % 3].into()).collect();
+    let numbers = (0..40).map(|i| if i == 5 { f64::NAN } else { (i * i % 11) as f64 }).collect();
+    let columns = [
+        Column { name: "x".into(), cells: Cells::Numbers(numbers) },
+        Column { name: "c".into(), cells: Cells::Text(words) },
+    ];
+    let rules = Rules { missing: Missing::Mean, ..Rules::default() };
+    let encoding = rules.learn(&columns).unwrap().encoding;
+    let encoded = encoding.apply(&columns, Gaps::Refuse, Shell::Command).unwrap();
+    let run = Run { table: Some(&encoding), ..Run::default() };
+    let model = builder(Method::Pca).fit_with(&(&encoded.values).into(), run).unwrap();
+    assert_eq!(model.table.as_ref(), Some(&encoding));
+    let scaled = model.preparation.scaler.as_ref().unwrap().transform(&encoded.values).unwrap();
+    let variance = |j: usize| (0..40).map(|i| scaled[(i, j)].powi(2)).sum::<f64>() / 40.0;
+    assert!((variance(0) - 1.0).abs() < 1e-9 && ((1..4).map(variance).sum::<f64>() - 1.0).abs() < 1e-9);
+    assert_eq!(Model::from_bytes(&model.to_bytes()).unwrap(), model);
+    let narrow = Run { table: Some(&encoding), ..Run::default() };
+    assert!(matches!(builder(Method::Pca).fit_with(&(&samples()).into(), narrow), Err(Error::Shape { .. })));
 }
 
 #[test]

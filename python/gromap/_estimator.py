@@ -165,6 +165,7 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _samples(self, X):
         """New samples as the core reads them, their columns in the order of those fitted to."""
+        given.refuse_anndata(X)
         names = _get_feature_names(X)
         known = getattr(self, "feature_names_in_", None)
         if names is not None and known is not None and not np.array_equal(names, known):
@@ -179,6 +180,7 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _data(self, X, sample_weight, size):
         """What a fit works on, as the bindings read it; there must be at least `size` samples."""
+        given.refuse_anndata(X)
         if self.precomputed is None:
             X = self._validated(X)
         elif self.precomputed != "similarity" or not isinstance(X, tuple):

@@ -61,8 +61,8 @@ def diffusion_components(X, n_components=9, n_neighbors=30, random_state=0):
     Returns
     -------
     ndarray of shape (N, n_components)
-        Of a graph in several pieces the eigenvectors that only tell these apart, whose eigenvalue is 1, are left out, and
-        a warning counts them.
+        Of a graph in several pieces these are the components within them, and a further column for each piece tells who
+        is of it, at the largest scale of the others, where l / (1 - l) would be infinite; a warning counts them.
 
     Examples
     --------
@@ -80,14 +80,14 @@ def diffusion_components(X, n_components=9, n_neighbors=30, random_state=0):
     if not 1 <= n_neighbors < len(X):
         raise ValueError(f"n_neighbors is {n_neighbors}; it must be from 1 to {len(X) - 1}, one less than the samples")
     links = _links(X, n_neighbors, seed)
-    pieces = connected_components(links, directed=False, return_labels=False)
+    pieces, piece = connected_components(links, directed=False)
     wanted = pieces + n_components
     if wanted >= len(X):
         raise ValueError(f"{len(X)} samples are too few for {n_components} components of {pieces} pieces")
     if pieces > 1:
         warnings.warn(
-            f"the graph of {n_neighbors} neighbours is in {pieces} pieces; components are found within them, and more "
-            "neighbours may join them",
+            f"the graph of {n_neighbors} neighbours is in {pieces} pieces, which have columns of their own; more neighbours "
+            "may join them",
             stacklevel=2,
         )
     root = np.sqrt(links.sum(axis=1))
@@ -95,8 +95,11 @@ def diffusion_components(X, n_components=9, n_neighbors=30, random_state=0):
     start = np.random.default_rng(seed).random(len(X))
     values, vectors = _largest(walk, wanted, start)
     values, vectors = values[pieces:], vectors[:, pieces:] / root[:, None]
-    vectors /= np.linalg.norm(vectors, axis=0)
-    return vectors * (values / (1 - values))
+    scales = values / (1 - values)
+    if pieces > 1:
+        vectors = np.hstack([vectors, np.eye(pieces)[piece]])
+        scales = np.append(scales, np.full(pieces, np.abs(scales).max()))
+    return vectors / np.linalg.norm(vectors, axis=0) * scales
 
 
 def _links(X, n_neighbors, seed):

@@ -128,7 +128,11 @@ def test_components_of_a_graph_in_pieces_are_those_within_them():
     piece = RNG.normal(size=(80, 2))
     with pytest.warns(UserWarning, match="in 2 pieces"):
         found = metrics.diffusion_components(np.r_[piece, piece + 100], 4, n_neighbors=10)
+    found, pieces = found[:, :4], found[:, 4:]
     assert np.isfinite(found).all() and np.abs(found).max() < 1e3
+    # A column for each piece, of the length of the longest.
+    own = np.linalg.norm(found, axis=0).max() / np.sqrt(80)
+    np.testing.assert_allclose(pieces, own * np.repeat(np.eye(2), 80, axis=0), rtol=1e-6)
     # Both pieces are alike, so that every eigenvalue of one is there twice.
     alone = metrics.diffusion_components(piece, 2, n_neighbors=10)
     weight = np.linalg.norm(alone, axis=0)

@@ -6,7 +6,7 @@ import pytest
 from run_snippets import snippets
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = ["README.md", "docs/coming-from.md", "docs/methods.md", "docs/python.md"]
+PAGES = ["README.md", "docs/coming-from.md", "docs/methods.md", "docs/python.md", "docs/single-cell.md"]
 SNIPPETS = {f"{name} {number}": snippet for name in PAGES for number, snippet in enumerate(snippets(ROOT / name))}
 
 

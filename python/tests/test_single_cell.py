@@ -177,6 +177,19 @@ def test_sizes_are_kept_between_bounds(bounds):
     assert gromap.metrics.purity(adata.obs["type"], adata.obs["metacell"].cat.codes).mean() > 0.9
 
 
+@pytest.mark.parametrize("about", [{}, {"batch_key": "batch"}, {"max_size": 40}])
+def test_many_metacells_are_found_and_placed_at_once(about, monkeypatch):
+    monkeypatch.setattr("gromap.sc._groups.MANY", 10)
+    adata = made_up()
+    gromap.sc.tl.metacells(adata, 20, **about)
+    if not about:
+        m = gromap.GromovDR(20, random_state=0).fit(adata.obsm["X_pca"])
+        np.testing.assert_array_equal(adata.obs["metacell"].cat.codes, m.labels_)
+        np.testing.assert_array_equal(adata.uns["gromap"]["places"], m.prototypes_)
+    assert gromap.metrics.purity(adata.obs["type"], adata.obs["metacell"].cat.codes).mean() > 0.95
+    assert len(adata.uns["gromap"]["places"]) == adata.obs["metacell"].nunique()
+
+
 def test_given_distances_are_neighbours():
     adata = with_neighbors(made_up(), k=45)
     del adata.obsm["X_pca"]

@@ -10,9 +10,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from gromap import GromovClustering
+from gromap import GromovClustering, GromovDR
 from gromap._group_scores import membership
 
+# Up to so many groups they are clusters by themselves. That takes memory for all pairs of groups that see each other, and both
+# their places and their members are found at once, with less of it, where there are more.
+MANY = 3000
 # Steps of the bisection for the width of a row.
 _BISECTIONS = 60
 
@@ -48,8 +51,9 @@ def found(X, n, similarity, options):
     """The group of every row, n of them at most."""
     if n == 1:
         return np.zeros(X.shape[0], dtype=np.int64)
-    estimator = GromovClustering(n, precomputed="similarity" if similarity else None, **options)
-    return np.unique(estimator.fit(X).labels_, return_inverse=True)[1]
+    estimator = GromovClustering if n <= MANY else GromovDR
+    fitted = estimator(n, precomputed="similarity" if similarity else None, **options).fit(X)
+    return np.unique(fitted.labels_, return_inverse=True)[1]
 
 
 def bounded(X, labels, min_size, max_size):

@@ -35,7 +35,7 @@ def metacells(
     """Group cells into metacells: small groups of like cells, of similar size, each with a place on a map.
 
     Groups are found first (:class:`gromap.GromovClustering`), then placed (:class:`gromap.GromovDR` with the groups fixed),
-    and every cell gets a place of its own among them.
+    and every cell gets a place of its own among them. More than 3,000 are found and placed at once, in less memory.
 
     Parameters
     ----------
@@ -101,13 +101,18 @@ def metacells(
     options = {"method": method, "random_state": seed, "n_jobs": n_jobs}
     rows, similarity, X = _compared(adata, use_rep, neighbors_key, perplexity, bool(min_size or max_size))
     bounds = (min_size, max_size)
-
-    if batches is None:
-        labels = _one_batch(rows, similarity, X, n, bounds, {**options, "perplexity": _least(perplexity, adata.n_obs)})
-        names = [str(k) for k in range(labels.max() + 1)]
-    else:
+    whole = {**options, "perplexity": _least(perplexity, adata.n_obs)}
+    if batches is not None:
         labels, names = _apart(rows, similarity, X, n, bounds, options, perplexity, batches)
-    model = _placed(rows, similarity, labels, {**options, "perplexity": _least(perplexity, adata.n_obs)})
+        model = _placed(rows, similarity, labels, whole)
+    elif n > _groups.MANY and not any(bounds):
+        model = GromovDR(n, precomputed="similarity" if similarity else None, **whole).fit(rows)
+        labels = model.labels_
+        names = [str(k) for k in range(len(model.prototypes_))]
+    else:
+        labels = _one_batch(rows, similarity, X, n, bounds, whole)
+        names = [str(k) for k in range(labels.max() + 1)]
+        model = _placed(rows, similarity, labels, whole)
 
     params = {
         "n": n,
@@ -126,7 +131,7 @@ def metacells(
         "params": {name: value for name, value in params.items() if value is not None},
         "key": key_added,
         "places": np.asarray(model.prototypes_),
-        "sizes": np.bincount(labels),
+        "sizes": np.bincount(labels, minlength=len(names)),
         "loss": float(model.loss_),
         "model": np.frombuffer(model._model.to_bytes(), dtype=np.uint8).copy(),
     }

@@ -210,7 +210,8 @@ def inner_normalized_variance(X, labels, quantile=0.95):
     """Variance over mean of every column within each group, and of these a high quantile.
 
     Where the samples of a group differ by counting noise alone, the variance of a count is its mean, and the ratio 1: what
-    exceeds it is structure that the group hides. Totals that differ between samples count as such, so divide them out before.
+    exceeds it is structure that the group hides. Totals that differ between samples count as such, so divide them out
+    before.
 
     Parameters
     ----------
@@ -279,9 +280,9 @@ def size_balance(labels):
 def correlation_error(X, labels):
     """How much of the correlation between columns is lost when each sample is replaced by the mean of its group.
 
-    The covariance of two columns is that between groups plus that within. Both are divided by the columns' deviations over all
-    samples, so that noise of its own in a column is no error, as it would be if deviations were those of the means: what is
-    lost is what columns have in common inside groups.
+    The covariance of two columns is that between groups plus that within. Both are divided by the columns' deviations over
+    all samples, so that noise of its own in a column is no error, as it would be if deviations were those of the means:
+    what is lost is what columns have in common inside groups.
 
     Parameters
     ----------

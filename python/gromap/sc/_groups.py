@@ -1,8 +1,8 @@
 """From cells to groups: how many, of which sizes, in which batches; and the similarity of given neighbours.
 
-Groups are clusters of the method (`GromovClustering`), which weighs how cells relate and not how far outlying ones lie: a few
-strange cells do not make a group of their own, as they do for k-means. Bounds on sizes are kept afterwards, by dissolving
-groups that are too small and halving those that are too large: exact, and as quick for a million cells as for a thousand.
+Groups are clusters of the method (`GromovClustering`), which weighs how cells relate and not how far outlying ones lie: a
+few strange cells do not make a group of their own, as they do for k-means. Bounds on sizes are kept afterwards, by
+dissolving groups that are too small and halving those that are too large: exact, and without a matrix of cells by groups.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from gromap import GromovClustering, GromovDR
 from gromap._group_scores import membership
 
-# Up to so many groups they are clusters by themselves. That takes memory for all pairs of groups that see each other, and both
-# their places and their members are found at once, with less of it, where there are more.
+# Up to so many groups they are found first and placed afterwards. Clusters by themselves take more memory for how groups
+# relate than a map does, so that more than these are found and placed at once.
 MANY = 3000
 # Steps of the bisection for the width of a row.
 _BISECTIONS = 60

@@ -16,8 +16,9 @@ _GENES = 40
 def report(adata, path, *, color=None, genes=None, counts=None, title=None):
     """Write the map of metacells as one HTML file that needs no network.
 
-    Metacells are named by the genes that set them apart: those whose share of the counts, per 10,000, is the largest multiple of
-    the mean share of all metacells. Shares are raised by 1 before, so that a few counts of a rare gene name nothing.
+    Metacells are named by the genes that set them apart: those whose share of the counts, per 10,000, is the largest
+    multiple of the mean share of all metacells. Shares are raised by 1 before, so that a few counts of a rare gene name
+    nothing.
 
     Parameters
     ----------

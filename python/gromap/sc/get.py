@@ -25,7 +25,8 @@ def metacells(adata, *, key=None, counts=None, layers=None, obs=None):
     key : str, optional
         Column of ``adata.obs``; the one that was written last by default.
     counts : str, optional
-        Where counts are: a layer, "X" or "raw". Without it the first of layer "counts", ``raw`` and ``X`` that holds whole numbers.
+        Where counts are: a layer, "X" or "raw". Without it the first of layer "counts", ``raw`` and ``X`` that holds whole
+        numbers.
     layers : sequence of str, optional
         Layers to sum besides; without it all that hold whole numbers from 0.
     obs : sequence of str, optional
@@ -34,9 +35,9 @@ def metacells(adata, *, key=None, counts=None, layers=None, obs=None):
     Returns
     -------
     anndata.AnnData
-        ``X`` and ``layers`` have sums, sparse where they were. ``obs`` has ``n_cells``, and for every column of kinds the one that
-        most cells have, under its own name, and their share, ``NAME_purity``. ``obsm["X_gromap"]`` has the places of the
-        metacells and ``obsm[use_rep]`` the means of their cells; colours of categories in ``uns`` are kept.
+        ``X`` and ``layers`` have sums, sparse where they were. ``obs`` has ``n_cells``, and for every column of kinds the
+        one that most cells have, under its own name, and their share, ``NAME_purity``. ``obsm["X_gromap"]`` has the places
+        of the metacells and ``obsm[use_rep]`` the means of their cells; colours of categories in ``uns`` are kept.
 
     Examples
     --------
@@ -62,7 +63,9 @@ def metacells(adata, *, key=None, counts=None, layers=None, obs=None):
         for name in _layers(adata, layers, place):
             result.layers[name] = _cells.sums(adata.layers[name], numbers, len(names))
     elif layers:
-        raise ValueError(f"counts of {place} have {matrix.shape[1]} genes and layers {adata.n_vars}; name a layer with counts=")
+        raise ValueError(
+            f"counts of {place} have {matrix.shape[1]} genes and layers {adata.n_vars}; name a layer with counts="
+        )
     _means(adata, result, numbers, sizes, about.get("params", {}).get("use_rep"))
     if about.get("key") == key and len(about["places"]) == len(names):
         # Categories are in the order of the prototypes; a column may have been sorted since.

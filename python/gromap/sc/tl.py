@@ -52,8 +52,8 @@ def metacells(
         ``scanpy.pp.neighbors`` was, or a key of ``adata.obsp`` that holds sparse distances. Places of new cells are then
         not to be had.
     batch_key : str, optional
-        Column of ``adata.obs``. No metacell has cells of two batches; each batch has its share of them, at least one, and all are
-        on one map. Without it batches are grouped together.
+        Column of ``adata.obs``. No metacell has cells of two batches; each batch has its share of them, at least one, and
+        all are on one map. Without it batches are grouped together.
     min_size, max_size : int, optional
         Cells that every metacell has at least and at most. Smaller groups are dissolved among their neighbours, larger ones
         halved, so that there may be some fewer or more than ``n``.

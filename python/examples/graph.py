@@ -2,7 +2,11 @@
 
 600 people in four groups know many of their own group and few of the others. The two middle groups know each other
 better than the rest, which a list of clusters cannot say and a map can.
+
+Usage: python graph.py [map.html]
 """
+
+import sys
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,4 +38,9 @@ centres = np.array([m.embedding_[groups == group].mean(axis=0) for group in rang
 distances = np.linalg.norm(centres[:, None] - centres, axis=2)
 print("distances between the groups on the map:")
 print(np.round(distances, 1))
+if len(sys.argv) > 1:
+    names = np.array(["rowers", "singers", "dancers", "climbers"])
+    m.report(sys.argv[1], title="Who knows whom", labels=names[groups], ids=[f"person {i}" for i in range(600)])
+    print(f"The map is in {sys.argv[1]}.")
+
 assert distances[1, 2] < distances[0, 3], "those who know each other are nearer"

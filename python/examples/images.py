@@ -31,7 +31,7 @@ silhouette = metrics.silhouette_score(m.embedding_, digits.target)
 print(f"homogeneity {purity:.2f}, silhouette of the digits on the map {silhouette:.2f}")
 
 if len(sys.argv) > 1:
-    m.report(sys.argv[1], title="Handwritten digits", labels=digits.target, images=digits.images, X=digits.data)
+    m.report(sys.argv[1], title="Handwritten digits", labels=digits.target, images=digits.images / 16, X=digits.data)
     print(f"The map is in {sys.argv[1]}.")
 
 assert purity > 0.85 and silhouette > 0.2

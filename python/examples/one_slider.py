@@ -31,7 +31,7 @@ for level in reversed(path.levels):
     )
 
 if len(sys.argv) > 1:
-    path.report(sys.argv[1], title="From t-SNE to clusters", labels=y, images=digits.images[:500], X=X)
+    path.report(sys.argv[1], title="From t-SNE to clusters", labels=y, images=digits.images[:500] / 16, X=X)
     print(f"The slider is in {sys.argv[1]}.")
 
 few, many = path.levels[0], path.levels[-1]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from gromap._core import __version__
 
 if TYPE_CHECKING:
-    from gromap import affinity, metrics, table
+    from gromap import affinity, metrics, sc, table
     from gromap._clustering import GromovClustering
     from gromap._coot import CootClustering
     from gromap._model_file import load
@@ -51,8 +51,12 @@ _HOMES = {
 }
 
 
+# Modules that need an extra; `from gromap import *` does not ask for them.
+_EXTRAS = {"sc"}
+
+
 def __getattr__(name):
-    if name not in __all__:
+    if name not in __all__ and name not in _EXTRAS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f"gromap.{_HOMES.get(name, name)}")
     value = getattr(module, name) if name in _HOMES else module
@@ -61,4 +65,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_EXTRAS})

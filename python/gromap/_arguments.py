@@ -68,6 +68,15 @@ def similarity_of(C):
     return samples(C, "C")
 
 
+def refuse_anndata(X):
+    """An AnnData holds many arrays; which one is meant, nobody can guess."""
+    if type(X).__module__.partition(".")[0] == "anndata":
+        raise TypeError(
+            "X is an AnnData; for metacells use gromap.sc.tl.metacells(adata), for anything else one of its arrays, such as "
+            "adata.obsm['X_pca']"
+        )
+
+
 def plan_of(plan, name="plan"):
     if sp.issparse(plan):
         plan = plan.toarray()

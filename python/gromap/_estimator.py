@@ -247,6 +247,7 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _samples(self, X):
         """New samples as the core reads them, their columns in the order of those fitted to."""
+        given.refuse_anndata(X)
         if isinstance(X, table.Table):
             X = _Named(X.X, X.feature_names)
         elif self._table is not None and table.is_frame(X):
@@ -267,6 +268,7 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _data(self, X, sample_weight, size):
         """What a fit works on, as the bindings read it; there must be at least `size` samples."""
+        given.refuse_anndata(X)
         tabulated = self._tabulated(X)
         if tabulated is not None:
             X = tabulated.X

@@ -1,4 +1,4 @@
-"""How good a result is: labels against labels, labels against points, points against points.
+"""How good a result is: labels against labels, labels against points, points against points, and groups by themselves.
 
 Names and definitions are those of scikit-learn wherever it has one. Labels may be anything that can be compared or
 hashed: numbers, strings, objects.
@@ -10,33 +10,41 @@ import numpy as np
 
 from gromap import _arguments as given
 from gromap import _core
+from gromap._group_scores import (
+    compactness,
+    correlation_error,
+    diffusion_components,
+    inner_normalized_variance,
+    label_agreement,
+    numbered,
+    purity,
+    separation,
+    size_balance,
+)
 
 __all__ = [
     "adjusted_mutual_info_score",
     "adjusted_rand_score",
+    "compactness",
     "completeness_score",
+    "correlation_error",
+    "diffusion_components",
     "homogeneity_score",
+    "inner_normalized_variance",
+    "label_agreement",
     "neighborhood_preservation",
     "normalized_mutual_info_score",
+    "purity",
+    "separation",
     "silhouette_score",
+    "size_balance",
     "trustworthiness",
     "v_measure_score",
 ]
 
 
-def _numbered(labels, name):
-    """Labels as numbers from 0."""
-    labels = np.asarray(labels)
-    if labels.ndim != 1:
-        raise ValueError(f"{name} must have one dimension, not {labels.ndim}")
-    if labels.dtype == object:  # need not have an order
-        numbers = {}
-        return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.uint32)
-    return np.unique(labels, return_inverse=True)[1].astype(np.uint32)
-
-
 def _agreement(labels_true, labels_pred, score):
-    truth, found = _numbered(labels_true, "labels_true"), _numbered(labels_pred, "labels_pred")
+    truth, found = numbered(labels_true, "labels_true"), numbered(labels_pred, "labels_pred")
     if len(truth) != len(found):
         raise ValueError(f"labels_true and labels_pred must be of equal length, not {len(truth)} and {len(found)}")
     return _core.agreement(truth, found, score)
@@ -211,7 +219,7 @@ def silhouette_score(X, labels, sample_weight=None):
     0.9
     """
     weights = None if sample_weight is None else given.vector(sample_weight, "sample_weight", np.float64)
-    return _core.silhouette(given.matrix(X, "X", np.float64), _numbered(labels, "labels"), weights)
+    return _core.silhouette(given.matrix(X, "X", np.float64), numbered(labels, "labels"), weights)
 
 
 def trustworthiness(X, X_embedded, n_neighbors=5):

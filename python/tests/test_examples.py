@@ -8,7 +8,7 @@ import pytest
 
 FOLDER = pathlib.Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(path.name for path in FOLDER.glob("*.py"))
-PAGES = {"images.py", "one_slider.py"}
+PAGES = {"graph.py", "images.py", "one_slider.py", "single_cell.py", "table.py", "text.py"}
 
 
 def test_the_list_is_complete():
@@ -27,3 +27,15 @@ def test_an_example_runs(name, tmp_path):
     assert done.stdout.count("\n") >= 3
     if arguments:
         assert page.read_text().lower().startswith("<!doctype html>")
+
+
+GALLERY = FOLDER.parents[1] / "docs" / "gallery"
+
+
+def test_the_gallery_shows_five_pages_in_small_pictures():
+    text = (GALLERY / "README.md").read_text()
+    pictures = sorted(GALLERY.glob("*.jpg"))
+    assert len(pictures) == 5
+    for picture in pictures:
+        assert f"({picture.name})" in text and f"python/examples/{picture.stem}.py" in text
+        assert f"{picture.stem}.py" in PAGES and picture.stat().st_size < 100_000

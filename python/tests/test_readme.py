@@ -6,7 +6,8 @@ import pytest
 from run_snippets import snippets
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = ["README.md", "docs/coming-from.md", "docs/methods.md", "docs/python.md", "docs/tables.md"]
+GUIDES = ["coming-from", "methods", "python", "single-cell", "tables"]
+PAGES = ["README.md", *(f"docs/{guide}.md" for guide in GUIDES)]
 SNIPPETS = {f"{name} {number}": snippet for name in PAGES for number, snippet in enumerate(snippets(ROOT / name))}
 
 

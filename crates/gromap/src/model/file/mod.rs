@@ -6,7 +6,7 @@
 //! 8 bytes   length of the header
 //! header    JSON: {"__metadata__": {"gromap-model": "<JSON text>"}, "prototypes": {dtype, shape, data_offsets}, …}
 //! tensors   prototypes, weights, history, kept, target?, features?, plan.*, start.*?, scaler.*?, pca.*?, frame.*?,
-//!           training.*?, multiplier.*?, step.*?, sample_places?, own_places.*?
+//!           training.*?, multiplier.*?, step.*?, sample_places?, own_places.*?, links.*?
 //! 8 bytes   tensor "checksum": CRC-64/XZ of all bytes before it
 //! ```
 //!
@@ -61,6 +61,7 @@ impl Model {
         if let Some(places) = &self.sample_places {
             out.matrix("sample_places", places);
         }
+        parts::write_links(&mut out, &self.links);
         parts::write_plan(&mut out, "plan", &self.plan);
         if let Start::Plan(plan) = &self.parameters.common().init {
             parts::write_plan(&mut out, "start", plan);
@@ -104,6 +105,7 @@ impl Model {
             features: from.has("features").then(|| from.matrix("features")).transpose()?,
             feature_names: header.feature_names,
             sample_places: from.has("sample_places").then(|| from.matrix("sample_places")).transpose()?,
+            links: parts::read_links(&mut from)?,
             plan,
             kept: from.vector("kept")?,
             outcome: Outcome {

@@ -320,7 +320,18 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return Path(levels, [_matrix(triples, shape) for triples, shape in zip(links, shapes, strict=True)])
 
     def report(
-        self, path, *, title=None, labels=None, images=None, columns=None, ids=None, X=None, names=None, numbers=None
+        self,
+        path,
+        *,
+        title=None,
+        labels=None,
+        images=None,
+        columns=None,
+        ids=None,
+        X=None,
+        names=None,
+        numbers=None,
+        facts=None,
     ):
         """Write the map as one HTML file that needs no network.
 
@@ -342,11 +353,13 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         names : sequence of str of length n_prototypes, optional
             Names of the prototypes; without, they go by their largest class, by what they stand out by, or by a text.
         numbers : mapping of str to array-like of shape (n_prototypes,), optional
-            Numbers of the prototypes to colour by.
+            Numbers of the prototypes to colour by, such as ``{"stability": ...}``.
+        facts : mapping of str to value, optional
+            More to know about how the map was made, shown behind "details".
         """
         check_is_fitted(self)
         about = {"title": title, "labels": labels, "images": images, "columns": columns, "ids": ids, "X": X}
-        _report.write_page(path, [self], [], **about, names=names, numbers=numbers)
+        _report.write_page(path, [self], [], **about, names=names, numbers=numbers, facts=facts)
 
     def widget(self, *, height=640, **about):
         """The map in a notebook, with what is selected on it back in Python.
@@ -358,7 +371,8 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         height : int, default=640
             Height in pixels.
         **about
-            What :meth:`report` takes: ``title``, ``labels``, ``images``, ``columns``, ``ids``, ``X``, ``names``, ``numbers``.
+            What :meth:`report` takes: ``title``, ``labels``, ``images``, ``columns``, ``ids``, ``X``, ``names``, ``numbers``,
+            ``facts``.
 
         Returns
         -------
@@ -433,7 +447,18 @@ class Path(NamedTuple):
     """For each level but the first, the mass that its prototypes (columns) have from those before (rows)."""
 
     def report(
-        self, path, *, title=None, labels=None, images=None, columns=None, ids=None, X=None, names=None, numbers=None
+        self,
+        path,
+        *,
+        title=None,
+        labels=None,
+        images=None,
+        columns=None,
+        ids=None,
+        X=None,
+        names=None,
+        numbers=None,
+        facts=None,
     ):
         """Write all maps as one HTML file, with a slider from few prototypes to many.
 
@@ -445,9 +470,11 @@ class Path(NamedTuple):
             A name of each prototype, one sequence for each level.
         numbers : mapping of str to sequence of sequence of float, optional
             Numbers of each prototype to colour by, one sequence for each level.
+        facts : mapping of str to value, optional
+            As in :meth:`GromovDR.report`.
         """
         about = {"title": title, "labels": labels, "images": images, "columns": columns, "ids": ids, "X": X}
-        _report.write_page(path, self.levels, self.lineage, **about, names=names, numbers=numbers)
+        _report.write_page(path, self.levels, self.lineage, **about, names=names, numbers=numbers, facts=facts)
 
     def widget(self, *, height=640, **about):
         """All maps in a notebook, with the slider; as :meth:`GromovDR.widget`, whose ``level`` says which one is shown."""

@@ -4,6 +4,7 @@ import { firstChoice } from "./coloring";
 import { glyphChoices } from "./controls";
 import type { MapData } from "./data";
 import { hasLabels } from "./labels";
+import { hasLinks } from "./links";
 import { areDrawings } from "./sprites";
 import type { State } from "./state";
 
@@ -37,6 +38,7 @@ export function startState(data: MapData): State {
     color: firstChoice(data),
     spread: true,
     samples: false,
+    links: data.graph && hasLinks(data),
     names: hasLabels(data),
     ink: data.pictures !== null && areDrawings(data.pictures),
     size: 1,

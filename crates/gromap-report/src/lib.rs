@@ -28,6 +28,7 @@
 mod base64;
 mod classes;
 mod error;
+mod facts;
 mod layout;
 mod level;
 mod names;

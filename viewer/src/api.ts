@@ -41,7 +41,8 @@ export function startState(data: MapData): State {
     links: data.graph && hasLinks(data),
     names: hasLabels(data),
     ink: data.pictures !== null && areDrawings(data.pictures),
-    size: 1,
+    // Of a graph the edges are to be seen, too.
+    size: data.graph ? 0.6 : 1,
     axes: [0, 1],
     theme: "auto",
     query: "",

@@ -334,6 +334,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         texts=None,
         names=None,
         numbers=None,
+        facts=None,
     ):
         """Write the map as one HTML file that needs no network.
 
@@ -357,11 +358,14 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         names : sequence of str of length n_prototypes, optional
             Names of the prototypes; without, they go by their texts, by their largest class, by what they stand out by, or by a text.
         numbers : mapping of str to array-like of shape (n_prototypes,), optional
-            Numbers of the prototypes to colour by.
+            Numbers of the prototypes to colour by, such as ``{"stability": ...}``.
+        facts : mapping of str to value, optional
+            More to know about how the map was made, shown behind "details".
         """
         check_is_fitted(self)
         about = {"title": title, "labels": labels, "images": images, "columns": columns, "ids": ids, "X": X}
-        _report.write_page(path, [self], [], **about, texts=texts, names=names, numbers=numbers)
+        words = {"texts": texts, "names": names, "numbers": numbers, "facts": facts}
+        _report.write_page(path, [self], [], **about, **words)
 
     def widget(self, *, height=640, **about):
         """The map in a notebook, with what is selected on it back in Python.
@@ -374,7 +378,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             Height in pixels.
         **about
             What :meth:`report` takes: ``title``, ``labels``, ``images``, ``columns``, ``ids``, ``X``, ``texts``, ``names``,
-            ``numbers``.
+            ``numbers``, ``facts``.
 
         Returns
         -------
@@ -461,6 +465,7 @@ class Path(NamedTuple):
         texts=None,
         names=None,
         numbers=None,
+        facts=None,
     ):
         """Write all maps as one HTML file, with a slider from few prototypes to many.
 
@@ -472,9 +477,12 @@ class Path(NamedTuple):
             A name of each prototype, one sequence for each level.
         numbers : mapping of str to sequence of sequence of float, optional
             Numbers of each prototype to colour by, one sequence for each level.
+        facts : mapping of str to value, optional
+            As in :meth:`GromovDR.report`.
         """
         about = {"title": title, "labels": labels, "images": images, "columns": columns, "ids": ids, "X": X}
-        _report.write_page(path, self.levels, self.lineage, **about, texts=texts, names=names, numbers=numbers)
+        words = {"texts": texts, "names": names, "numbers": numbers, "facts": facts}
+        _report.write_page(path, self.levels, self.lineage, **about, **words)
 
     def widget(self, *, height=640, **about):
         """All maps in a notebook, with the slider; as :meth:`GromovDR.widget`, whose ``level`` says which one is shown."""

@@ -53,6 +53,7 @@ def describe(
     X=None,
     names=None,
     numbers=None,
+    facts=None,
     single=True,
 ):
     """What is known of the samples and the prototypes, as the bindings read it; of one map, or of levels in turn."""
@@ -67,12 +68,28 @@ def describe(
         samples=None if X is None else estimator._samples(X),
         feature_names=None if features is None else features.tolist(),
         parameters=[(name, str(value)) for name, value in _changed(estimator).items()],
+        facts=[(str(name), _told(value)) for name, value in {**_known(estimator), **(facts or {})}.items()],
         names=None if names is None else [[str(name) for name in level] for level in _each(names, single)],
         numbers=[
             (str(name), [np.asarray(level, dtype=np.float64).tolist() for level in _each(values, single)])
             for name, values in (numbers or {}).items()
         ],
     )
+
+
+def _known(estimator):
+    """What an estimator knows of its fit beyond its models: what views weigh, and who stood for all in a distributed run."""
+    known = {"weights of views": getattr(estimator, "view_weights_", None), "coreset": getattr(estimator, "coreset_", None)}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _told(value):
+    """A value as text; of many numbers the first."""
+    if isinstance(value, str) or np.ndim(value) == 0:
+        return str(value)
+    values = np.ravel(np.asarray(value, dtype=object))
+    told = [f"{each:.3g}" if isinstance(each, float) else str(each) for each in values[:12].tolist()]
+    return ", ".join(told) + (f" … ({len(values)} in all)" if len(values) > 12 else "")
 
 
 def _each(values, single):

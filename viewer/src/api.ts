@@ -4,6 +4,7 @@ import { firstChoice } from "./coloring";
 import { glyphChoices } from "./controls";
 import type { MapData } from "./data";
 import { hasLabels } from "./labels";
+import { hasLinks } from "./links";
 import { areDrawings } from "./sprites";
 import type { State } from "./state";
 
@@ -37,9 +38,11 @@ export function startState(data: MapData): State {
     color: firstChoice(data),
     spread: true,
     samples: false,
+    links: data.graph && hasLinks(data),
     names: hasLabels(data),
     ink: data.pictures !== null && areDrawings(data.pictures),
-    size: 1,
+    // Of a graph the edges are to be seen, too.
+    size: data.graph ? 0.6 : 1,
     axes: [0, 1],
     theme: "auto",
     query: "",

@@ -9,10 +9,12 @@ export interface Theme {
   ink: string;
   muted: string;
   line: string;
+  /** Lines between prototypes. */
+  link: string;
 }
 
-export const LIGHT: Theme = { dark: false, paper: "#faf9f6", surface: "#ffffff", ink: "#22252b", muted: "#5f6470", line: "#e4e1d9" };
-export const DARK: Theme = { dark: true, paper: "#14161a", surface: "#1d2026", ink: "#e9eaed", muted: "#a3aab6", line: "#31353e" };
+export const LIGHT: Theme = { dark: false, paper: "#faf9f6", surface: "#ffffff", ink: "#22252b", muted: "#5f6470", line: "#e4e1d9", link: "#8d94a1" };
+export const DARK: Theme = { dark: true, paper: "#14161a", surface: "#1d2026", ink: "#e9eaed", muted: "#a3aab6", line: "#31353e", link: "#7d8594" };
 
 /** The colour of a class. From the eleventh on the hues come again, halfway to the paper. */
 export function classColor(data: MapData, index: number, theme: Theme): string {

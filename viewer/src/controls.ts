@@ -4,6 +4,7 @@ import { colorChoices, type Choice } from "./coloring";
 import type { MapData } from "./data";
 import { h, short } from "./dom";
 import { hasLabels } from "./labels";
+import { hasLinks, linkedBy } from "./links";
 import type { Glyph, State, Store } from "./state";
 
 const GLYPHS: Record<Glyph, { name: string; title: string }> = {
@@ -44,11 +45,12 @@ export function controls(data: MapData, store: Store): { element: HTMLElement; u
     { "aria-label": "Colour", change: (event: Event) => store.set({ color: (event.target as HTMLSelectElement).value }) },
     ...colorOptions(colorChoices(data)),
   );
-  const toggle = (key: "spread" | "samples" | "names" | "ink", name: string, title: string) =>
+  const toggle = (key: "spread" | "samples" | "links" | "names" | "ink", name: string, title: string) =>
     h("button", { type: "button", class: "gm-toggle", "data-toggle": key, title, click: () => store.set({ [key]: !store.state[key] }) }, name);
   const toggles = [
     toggle("spread", "Spread", "Move marks apart where they cover each other; a line leads a selected one home"),
     toggle("samples", "Samples", "Every sample as a dot (s)"),
+    ...(hasLinks(data) ? [toggle("links", "Links", `The strongest links between prototypes, by their share of all ${linkedBy(data)}`)] : []),
     ...(hasLabels(data) ? [toggle("names", "Names", "Names on the map, where they fit; more of them closer by")] : []),
     ...(data.pictures?.channels === 1 ? [toggle("ink", "Ink", "Pictures as ink in the colour of the mark")] : []),
   ];

@@ -21,6 +21,10 @@ export interface MapData {
   /** From each level to the next. */
   lineage: Links[];
   parameters: [string, string][];
+  /** More about how the map was made: names and values. */
+  facts: [string, string][];
+  /** Whether the samples are the nodes of a graph. */
+  graph: boolean;
   hash: string | null;
 }
 
@@ -67,6 +71,8 @@ export interface Level {
   silhouette: number | null;
   homogeneity: number | null;
   warnings: string[];
+  /** The strongest links between prototypes, by their share of all similarity or edges; null without. */
+  links: { from: Uint32Array; to: Uint32Array; share: Float32Array } | null;
 }
 
 export interface Profiles {

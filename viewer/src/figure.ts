@@ -5,6 +5,7 @@ import { classColor, LIGHT, ramp, type Theme } from "./colors";
 import type { MapData } from "./data";
 import { percent, short, shown } from "./dom";
 import { legendCategories, legendWeights } from "./legend";
+import { linkLegend, linksToSvg } from "./links";
 import { bars, border, isBroken, isSquare, RADIUS, tile, tint, type Look } from "./marks";
 import { namesIn, opacity, paint, visible, type Emphasis } from "./painter";
 import { FONT } from "./placing";
@@ -32,7 +33,7 @@ interface LegendItem {
   x: number;
   y: number;
   text: string;
-  mark: { kind: "swatch" | "square" | "round"; color: string; size: number; broken: boolean } | null;
+  mark: { kind: "swatch" | "square" | "round" | "line"; color: string; size: number; broken: boolean } | null;
 }
 
 /** The legend as things to draw, flowing in lines below the map. */
@@ -66,6 +67,8 @@ function legendItems({ data, state, scene, screen, width }: Figure, theme: Theme
     tallest = Math.max(tallest, size);
     add(`${percent(weight)} of weight`, { kind: square ? "square" : "round", color: theme.muted, size, broken: false });
   }
+  const link = state.links ? linkLegend(data, stage.level) : null;
+  if (link) add(link.text, { kind: "line", color: theme.link, size: 20, broken: false });
   return { items, height: y + Math.max(LINE, tallest / 2 + 8) };
 }
 
@@ -83,6 +86,7 @@ export function toSvg(figure: Figure, ground: string | null): string {
   out.push(`<svg width="${width}" height="${height}">`);
   // In the order of the page: upon marks where samples have places of their own, under them otherwise.
   const over = scene.stage.level.samplePlaces !== null;
+  if (state.links && scene.still) out.push(linksToSvg(scene.stage, screen, theme, emphasis));
   if (state.samples && !over) out.push(samplesToSvg(figure, theme));
   for (const mark of visible(scene, screen, { width, height })) {
     const side = mark.side * screen.markScale;
@@ -163,6 +167,7 @@ function itemToSvg({ x, y, text, mark }: LegendItem, top: number): string {
   const label = `<text x="${n(x + (mark ? mark.size + 7 : 0))}" y="${n(middle + 4)}">${escaped(text)}</text>`;
   if (!mark) return label;
   const { size } = mark;
+  if (mark.kind === "line") return `<line x1="${n(x)}" y1="${n(middle)}" x2="${n(x + size)}" y2="${n(middle)}" stroke="${mark.color}" stroke-width="6"/>${label}`;
   const paintOf = mark.kind === "swatch" ? `fill="${mark.color}"${mark.broken ? ' stroke="#22252b" stroke-dasharray="3 3"' : ""}` : `fill="none" stroke="${mark.color}"`;
   const shape =
     mark.kind === "round"
@@ -195,7 +200,10 @@ export function toPng(figure: Figure, ground: string | null): Promise<Blob> {
 function drawItem(context: CanvasRenderingContext2D, { x, y, text, mark }: LegendItem, theme: Theme): void {
   if (mark) {
     context.beginPath();
-    if (mark.kind === "round") context.arc(x + mark.size / 2, y, mark.size / 2, 0, 2 * Math.PI);
+    if (mark.kind === "line") {
+      context.fillStyle = mark.color;
+      context.fillRect(x, y - 3, mark.size, 6);
+    } else if (mark.kind === "round") context.arc(x + mark.size / 2, y, mark.size / 2, 0, 2 * Math.PI);
     else context.roundRect(x, y - mark.size / 2, mark.size, mark.size, 2);
     context.fillStyle = context.strokeStyle = mark.color;
     if (mark.kind === "swatch") context.fill();
@@ -203,7 +211,7 @@ function drawItem(context: CanvasRenderingContext2D, { x, y, text, mark }: Legen
       context.strokeStyle = theme.ink;
       context.setLineDash([3, 3]);
     }
-    if (mark.kind !== "swatch" || mark.broken) context.stroke();
+    if ((mark.kind !== "swatch" && mark.kind !== "line") || mark.broken) context.stroke();
     context.setLineDash([]);
   }
   context.fillStyle = theme.ink;

@@ -16,6 +16,7 @@ export const GLOSSARY: Record<string, string> = {
   homogeneity: "How far prototypes hold one class each, from 0 (mixed as all samples are) to 1 (one class each).",
   silhouette: "How clearly groups are apart, from −1 to 1. Above 0 a group is nearer to itself than to the next one.",
   "turned for the page": "A map has no up or left. It is turned so that it is widest from left to right; what is near stays near.",
+  link: "A line between two prototypes: the share of all similarity between samples, or of all edges of a graph, that runs between them.",
   medoid: "The most typical member: the one nearest to the mean of all members.",
   sd: "Standard deviations from the mean of the map. +2 sd is clearly above, −2 sd clearly below.",
   stability: "How reliably a prototype comes again when the fit is repeated, from 0 to 1.",

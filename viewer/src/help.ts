@@ -3,6 +3,7 @@
 import type { MapData } from "./data";
 import { count, h, short } from "./dom";
 import { GLOSSARY } from "./glossary";
+import { hasLinks, linkedBy } from "./links";
 
 export const KEYS: [string, string][] = [
   ["← ↑ → ↓", "move the map"],
@@ -33,6 +34,7 @@ function reading(data: MapData): HTMLElement[] {
     "Marks that are near each other stand for similar samples. Distances between far marks, and the directions left, right, up and down, mean little.",
     "The area of a mark is its share of all samples. Where marks would cover each other they are moved apart a little; a line leads a selected one back to its place.",
     ...(data.levels.some(({ samplePlaces }) => samplePlaces) ? ["“Samples” shows every sample as a dot at its own place; point at one to see it."] : []),
+    ...(hasLinks(data) ? [`“Links” draws the strongest links between prototypes: the thicker a line, the larger its share of all ${linkedBy(data)}.`] : []),
     ...(data.levels.length > 1 ? ["The slider goes from few prototypes to many: groups split into finer ones, and split again."] : []),
     "Point at a mark for a summary, click it for its members. Shift and drag, or the lasso, selects several; “Groups” compares them.",
   ].map((text) => h("p", {}, text.trim()));
@@ -41,8 +43,8 @@ function reading(data: MapData): HTMLElement[] {
 /** A dialog with everything, shown by its `showModal`. */
 export function helpDialog(data: MapData): HTMLDialogElement {
   const rows = (entries: [string, string][]) => h("dl", { class: "gm-keys" }, ...entries.map(([name, value]) => h("div", {}, h("dt", {}, short(name, 60)), h("dd", {}, short(value, 400)))));
-  const words = ["prototype", "members", "weight", ...(data.classes ? ["purity", "homogeneity"] : []), "hardness", "silhouette", "loss", "medoid", "sd", "place", "turned for the page"];
-  const made: [string, string][] = [...data.parameters, ["gromap", data.version], ...(data.hash === null ? [] : [["data", data.hash] as [string, string]])];
+  const words = ["prototype", "members", "weight", ...(data.classes ? ["purity", "homogeneity"] : []), "hardness", ...(hasLinks(data) ? ["link"] : []), "silhouette", "loss", "medoid", "sd", "place", "turned for the page"];
+  const made: [string, string][] = [...data.parameters, ...data.facts, ["gromap", data.version], ...(data.hash === null ? [] : [["data", data.hash] as [string, string]])];
   const close = h("button", { type: "button", class: "gm-close", "aria-label": "Close" }, "✕");
   const dialog = h(
     "dialog",

@@ -12,6 +12,9 @@ const LARGEST = 0.17;
 const STEPS = 160;
 const FREE = 0.25;
 const PULL = 0.02;
+/** How far apart the middles of two marks should be, in the sum of their sides: side by side, and corner to corner of tiles. */
+const BESIDE = 0.56;
+const CORNERS = 0.75;
 
 const WIDTH = 1000;
 /** Share of a page that is shown at least, in width and height. */
@@ -160,7 +163,7 @@ export function layout(level: Level, page: Frame, size: number, spread: boolean)
 }
 
 function pushApart(marks: Layout): void {
-  const cell = 1.12 * marks.side.reduce((a, b) => Math.max(a, b), 0);
+  const cell = 2 * CORNERS * marks.side.reduce((a, b) => Math.max(a, b), 0);
   // Thousands of marks are settled in fewer steps: more would be felt as a wait.
   const steps = marks.side.length > 1000 ? 25 : STEPS;
   for (let step = 0; step < steps; step++) {
@@ -179,9 +182,10 @@ function pushApart(marks: Layout): void {
 
 /** Moves two marks apart by part of what they cover, the lighter one more. */
 function part(marks: Layout, a: number, b: number): boolean {
-  const wanted = 0.56 * (marks.side[a] + marks.side[b]);
   let [dx, dy] = [marks.x[b] - marks.x[a], marks.y[b] - marks.y[a]];
   const distance = Math.hypot(dx, dy);
+  const slant = distance > 0 ? distance / Math.max(Math.abs(dx), Math.abs(dy)) : 1;
+  const wanted = Math.min(CORNERS, BESIDE * slant) * (marks.side[a] + marks.side[b]);
   if (distance >= wanted) return false;
   if (distance < 1e-9 * wanted) {
     // In one place: each pair parts in a direction of its own.

@@ -5,6 +5,7 @@ import { classColor, isRepeated, ramp, type Theme } from "./colors";
 import type { MapData } from "./data";
 import { h, percent, short, shown } from "./dom";
 import { term } from "./glossary";
+import { linkLegend } from "./links";
 import { RADIUS } from "./marks";
 import type { Stage } from "./scene";
 import type { State } from "./state";
@@ -51,7 +52,7 @@ export function roundBelow(value: number): number {
 }
 
 export function legend(data: MapData, stage: Stage, state: State, theme: Theme, markScale: number, find: (query: string) => void): HTMLElement {
-  return h("div", { class: "gm-legend-inside" }, colors(data, stage, state, theme, find), sizes(stage, state, markScale));
+  return h("div", { class: "gm-legend-inside" }, colors(data, stage, state, theme, find), h("div", { class: "gm-legend-sizes" }, state.links && links(data, stage), sizes(stage, state, markScale)));
 }
 
 function colors(data: MapData, stage: Stage, state: State, theme: Theme, find: (query: string) => void): HTMLElement {
@@ -80,6 +81,12 @@ function colors(data: MapData, stage: Stage, state: State, theme: Theme, find: (
   );
 }
 
+/** What a line stands for. */
+function links(data: MapData, stage: Stage): HTMLElement | null {
+  const found = linkLegend(data, stage.level);
+  return found && h("span", { class: "gm-legend-links" }, h("i", { style: `height:${found.width}px` }), term("link", found.text));
+}
+
 /** Marks of round weights as large as they are on the map; those too large for a line are left out. */
 function sizes(stage: Stage, state: State, markScale: number): HTMLElement {
   const heaviest = stage.order[0];
@@ -92,5 +99,5 @@ function sizes(stage: Stage, state: State, markScale: number): HTMLElement {
     const size = unit * Math.sqrt(weight) * (square ? 1 : 2 * RADIUS);
     return h("span", { class: "gm-size" }, h("i", { class: square ? "gm-square" : "gm-round", style: `width:${size.toFixed(1)}px;height:${size.toFixed(1)}px` }), percent(weight));
   };
-  return h("div", { class: "gm-legend-sizes", title: "Areas are in proportion to weights" }, term("weight"), ...weights.map(mark));
+  return h("span", { class: "gm-legend-weights", title: "Areas are in proportion to weights" }, term("weight"), ...weights.map(mark));
 }

@@ -233,8 +233,8 @@ export class MapView {
 
   /** Everything a drawing depends on but the place it is moved to. */
   private look(theme: Theme): unknown[] {
-    const { samples, names, selected, sample } = this.store.state;
-    return [this.scene!.marks, theme, samples, names, selected, sample, this.hovered, this.hoveredSample, this.found(), zoomTransform(this.canvas).k, this.canvas.width, this.canvas.height];
+    const { samples, links, names, selected, sample } = this.store.state;
+    return [this.scene!.marks, theme, samples, links, names, selected, sample, this.hovered, this.hoveredSample, this.found(), zoomTransform(this.canvas).k, this.canvas.width, this.canvas.height];
   }
 
   private namesAt(screen: Screen): PlacedName[] {

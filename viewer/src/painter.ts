@@ -2,6 +2,7 @@
 
 import type { Theme } from "./colors";
 import type { MapData } from "./data";
+import { drawLinks } from "./links";
 import { drawMark, isSquare, RADIUS, tile, type Look } from "./marks";
 import { NAME_FONT, placedNames, type PlacedName } from "./placing";
 import { drawSamples, drawSampleRing, type Screen } from "./samples";
@@ -48,6 +49,7 @@ export function paint(
     const device = { scale: screen.scale * ratio, x: screen.x * ratio, y: screen.y * ratio, markScale: screen.markScale * ratio };
     if (state.samples && scene.still) drawSamples(context, data, scene.stage, device, theme, emphasis, ratio);
   };
+  if (state.links && scene.still) drawLinks(context, scene.stage, screen, theme, emphasis);
   if (!over) samples();
   const look: Look = { data, theme, glyph: state.glyph, ink: state.ink };
   for (const mark of visible(scene, screen, { width, height })) {

@@ -7,6 +7,7 @@ import { classBars, facts, nearest, outstanding, portraits, quote, sampleDetail 
 import { copy, count, download, h, percent, short, shown } from "./dom";
 import { factList } from "./glossary";
 import { labelOf } from "./labels";
+import { linkedBy, linksOf } from "./links";
 import type { Stage } from "./scene";
 import type { Found } from "./search";
 import { thumbnail } from "./sprites";
@@ -58,10 +59,19 @@ function onePrototype(context: PanelContext, k: number): HTMLElement {
     classBars(data, stage, k, theme, 6),
     outstanding(data, stage, k) && h("h3", {}, "Stands out by"),
     outstanding(data, stage, k),
+    ...linked(context, k),
     near.length > 0 && h("h3", {}, "Nearest prototypes"),
     near.length > 0 && h("div", { class: "gm-chips" }, ...near.map((other) => h("button", { type: "button", click: () => context.select([other]) }, chip(context, other)))),
     members(context, k),
   );
+}
+
+/** What it is linked to, the strongest first, and by how much. */
+function linked(context: PanelContext, k: number): HTMLElement[] {
+  const found = linksOf(context.stage.level, k).slice(0, 8);
+  if (!found.length) return [];
+  const chips = found.map(({ other, share }) => h("button", { type: "button", click: () => context.select([other]) }, `${chip(context, other)} · ${percent(share)}`));
+  return [h("h3", {}, `Links, by share of all ${linkedBy(context.data)}`), h("div", { class: "gm-chips" }, ...chips)];
 }
 
 /** The number of a prototype with its label, if it has one. */

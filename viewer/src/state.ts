@@ -19,6 +19,7 @@ export interface State {
   color: string;
   spread: boolean;
   samples: boolean;
+  links: boolean;
   names: boolean;
   /** Pixels as ink in the colour of the mark. */
   ink: boolean;
@@ -75,6 +76,7 @@ export function toHash(state: State, start: State): string {
   put("color", state.color, start.color);
   put("spread", state.spread, start.spread);
   put("samples", state.samples, start.samples);
+  put("links", state.links, start.links);
   put("names", state.names, start.names);
   put("ink", state.ink, start.ink);
   put("size", round(state.size, 2), start.size);
@@ -106,6 +108,7 @@ export function fromHash(hash: string, start: State, limits: { levels: number; d
   state.color = among("color", limits.colors, start.color);
   state.spread = flag("spread", start.spread);
   state.samples = flag("samples", start.samples);
+  state.links = flag("links", start.links);
   state.names = flag("names", start.names);
   state.ink = flag("ink", start.ink);
   state.size = number("size", 0.4, 2.5, start.size);

@@ -317,7 +317,7 @@ class Page implements Viewer {
     if (differs("level", "axes", "size", "spread", "samples", "view") && before) this.map.restore();
     if (differs("level", "axes", "size", "spread", "samples", "view")) this.tellOutside();
     const zoomed = state.view?.zoom !== before?.view?.zoom;
-    if (differs("color", "glyph", "theme", "query", "size", "spread", "samples", "axes") || newLevel || zoomed) {
+    if (differs("color", "glyph", "theme", "query", "size", "spread", "samples", "axes", "links") || newLevel || zoomed) {
       this.fillLegend();
     }
     const sided = { overview: newLevel, prototype: differs("selected", "sample", "color", "query") || newLevel, groups: differs("selected", "kept") || newLevel, list: differs("selected", "query") || newLevel };

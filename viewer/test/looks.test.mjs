@@ -22,24 +22,84 @@ test("marks and colours can be chosen, and look different", async () => {
   assert.match(await text(".gm-legend-colors"), /mean size\s+0\.4\d*\s+0\.7\d*/);
 });
 
-for (const [name, kind] of [["shapes", "dots"], ["soft", "dots between prototypes"], ["crowd", "density"]]) {
-  test(`the faint layer of ${name} shows its samples: ${kind}`, async () => {
+/** The pixel of the map at the place of every sample that has one, its class, and the palette of classes. */
+const seenSamples = () =>
+  page.evaluate(async () => {
+    const data = await gromap.decode(document.getElementById("gromap-data").textContent);
+    const [level] = data.levels;
+    // A map on the screen is turned and scaled: two prototypes tell how. Its marks stand where they belong.
+    const [a, b] = [0, 1].map((k) => ({ map: [level.places[2 * k], -level.places[2 * k + 1]], screen: gromap.viewer.placeOf(k) }));
+    const [ux, uy, vx, vy] = [b.map[0] - a.map[0], b.map[1] - a.map[1], b.screen[0] - a.screen[0], b.screen[1] - a.screen[1]];
+    const size = ux * ux + uy * uy;
+    const [c, s] = [(ux * vx + uy * vy) / size, (ux * vy - uy * vx) / size];
+    const { low, step, at: steps } = level.samplePlaces;
+    const { data: pixels, at } = readMap();
+    const seen = Array.from(data.classes.of, (of, i) => {
+      const [x, y] = [low[0] + step[0] * steps[2 * i] - a.map[0], -(low[1] + step[1] * steps[2 * i + 1]) - a.map[1]];
+      const from = at(a.screen[0] + c * x - s * y, a.screen[1] + s * x + c * y);
+      return { of, color: [...pixels.slice(from, from + 3)], alpha: pixels[from + 3] };
+    });
+    const palette = data.palette.slice(0, data.classes.names.length).map((color) => [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16)));
+    return { seen, palette, ring: data.classes.names.indexOf("ring") };
+  });
+
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+for (const name of ["shapes", "soft"]) {
+  test(`every sample of ${name} is a dot of its class at its place, faint where a search did not find it`, async () => {
     await opened(name, { hash: "glyph=disc" });
     // Small marks, where they belong: with the samples nothing but these is added.
     await page.evaluate(() => gromap.viewer.update({ samples: true, size: 0.4, names: false }));
     await settled(page);
-    const { mark, count } = await drawn(page);
-    assert.ok(count > 5000);
-    // Every second sample is faint now.
-    await page.fill('input[type="search"]', name === "crowd" ? "class=a" : "class=ring");
+    const { seen, palette, ring } = await seenSamples();
+    const nearest = (color) => palette.map((other) => Math.hypot(...other.map((value, i) => value - color[i]))).reduce((best, distance, i, all) => (distance < all[best] ? i : best), 0);
+    // The last dot in a place covers those before it, so some samples of mixed prototypes have the colour of another.
+    const right = mean(seen.map(({ of, color, alpha }) => Number(alpha > 200 && nearest(color) === of)));
+    assert.ok(right > 0.9, `${right} of the samples have a dot of their class`);
+    await page.fill('input[type="search"]', "class=ring");
     await settled(page);
-    assert.notEqual((await drawn(page)).mark, mark);
+    const found = (await seenSamples()).seen;
+    const alphas = (keep) => mean(found.filter(({ of }) => (of === ring) === keep).map(({ alpha }) => alpha));
+    assert.ok(alphas(true) > 200 && alphas(false) < 80, `${alphas(true)} found, ${alphas(false)} not`);
     await page.fill('input[type="search"]', "");
     await page.click('[data-toggle="samples"]');
+    await page.evaluate(() => gromap.viewer.update({ spread: false }));
     await settled(page);
-    assert.notEqual((await drawn(page)).mark, mark);
+    const bare = (await seenSamples()).seen.filter(({ alpha }) => alpha === 0).length;
+    assert.ok(bare > 0.3 * seen.length, `without the layer ${bare} places are bare`);
   });
 }
+
+test("a crowd is drawn as density: the more samples, the more ink", async () => {
+  await opened("crowd", { hash: "glyph=disc" });
+  await page.evaluate(() => gromap.viewer.update({ samples: true, names: false, spread: false }));
+  await settled(page);
+  /** Ink in a band around every prototype, inside which its samples lie, and how many there are. */
+  const ink = () =>
+    page.evaluate(async () => {
+      const data = await gromap.decode(document.getElementById("gromap-data").textContent);
+      const [level] = data.levels;
+      const { data: pixels, at } = readMap();
+      return Array.from({ length: level.prototypes }, (_, k) => {
+        const [x, y] = gromap.viewer.placeOf(k);
+        let [sum, seen] = [0, 0];
+        for (let turn = 0; turn < 40; turn++) {
+          for (const radius of [26, 30, 34]) {
+            sum += pixels[at(x + radius * Math.cos(turn), y + radius * Math.sin(turn)) + 3] ?? 0;
+            seen++;
+          }
+        }
+        return { members: level.offsets[k + 1] - level.offsets[k], ink: sum / seen };
+      }).sort((a, b) => b.members - a.members);
+    });
+  const bands = await ink();
+  const [heavy, light] = [mean(bands.slice(0, 12).map(({ ink }) => ink)), mean(bands.slice(-12).map(({ ink }) => ink))];
+  assert.ok(heavy > 1.25 * light, `${heavy} around the heaviest, ${light} around the lightest`);
+  const { count } = await drawn(page);
+  await page.click('[data-toggle="samples"]');
+  await settled(page);
+  assert.ok((await drawn(page)).count < 0.9 * count, "without the layer less is drawn");
+});
 
 test("spreading parts marks and keeps neighbours", async () => {
   await opened("shapes", { hash: "spread=false" });

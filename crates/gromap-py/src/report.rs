@@ -21,6 +21,8 @@ pub(crate) struct About<'py> {
     samples: Option<SamplesArgument<'py>>,
     feature_names: Option<Vec<String>>,
     parameters: Vec<(String, String)>,
+    /// More about how the map was made.
+    facts: Vec<(String, String)>,
     /// A name of each prototype, level by level.
     names: Option<Vec<Vec<String>>>,
     /// Numbers of each prototype, level by level.
@@ -94,6 +96,9 @@ fn draw<'py>(
     }
     for (name, numbers) in about.numbers {
         report = report.prototype_numbers(name, numbers);
+    }
+    for (name, value) in about.facts {
+        report = report.fact(name, value);
     }
     report = report.parameters(about.parameters);
     py.detach(|| draw(&report)).map_err(refused)

@@ -15,6 +15,9 @@ const FREE_STEPS: usize = 40;
 
 /// What is left of the way home is shortened by this share in each step.
 const PULL: f64 = 0.02;
+/// How far apart the middles of two marks should be, in the sum of their sides: side by side, and corner to corner of tiles.
+const BESIDE: f64 = 0.56;
+const CORNERS: f64 = 0.75;
 
 /// A place and a size on the page.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -98,7 +101,7 @@ pub(crate) fn to_corner(marks: &mut [Mark]) -> (f64, f64) {
 /// Pushes marks apart where they cover each other.
 fn spread(marks: &mut [Mark]) {
     let homes: Vec<(f64, f64)> = marks.iter().map(|mark| (mark.x, mark.y)).collect();
-    let cell = marks.iter().map(|mark| mark.side).fold(0.0, f64::max) * 1.12;
+    let cell = marks.iter().map(|mark| mark.side).fold(0.0, f64::max) * 2.0 * CORNERS;
     if !(cell > 0.0 && cell.is_finite()) {
         return;
     }
@@ -123,9 +126,10 @@ fn spread(marks: &mut [Mark]) {
 /// Moves two marks apart by part of what they cover, the lighter one more. Says whether they had to move.
 fn part(marks: &mut [Mark], a: usize, b: usize) -> bool {
     let (first, second) = (marks[a], marks[b]);
-    let wanted = 0.56 * (first.side + second.side);
     let (mut dx, mut dy) = (second.x - first.x, second.y - first.y);
     let distance = dx.hypot(dy);
+    let slant = if distance > 0.0 { distance / dx.abs().max(dy.abs()) } else { 1.0 };
+    let wanted = (BESIDE * slant).min(CORNERS) * (first.side + second.side);
     if distance >= wanted {
         return false;
     }
@@ -191,7 +195,8 @@ mod tests {
             for b in 0..a {
                 let (first, second) = (marks[a], marks[b]);
                 let distance = (first.x - second.x).hypot(first.y - second.y);
-                assert!(distance > 0.45 * (first.side + second.side), "{a} and {b} are {distance} apart");
+                let wider = (first.x - second.x).abs().max((first.y - second.y).abs());
+                assert!(wider > 0.4 * (first.side + second.side), "{a} and {b} are {wider} apart");
                 // Groups stay groups.
                 assert!(a % 4 != b % 4 || distance < 400.0);
             }

@@ -77,6 +77,12 @@ impl<'a> Level<'a> {
         self.model.weights.len()
     }
 
+    /// The strongest links. A model whose prototypes were changed after the fit has none.
+    pub(crate) fn links(&self) -> &'a [(u32, u32, f64)] {
+        let fit = self.model.links.iter().all(|link| (link.0.max(link.1) as usize) < self.len());
+        if fit { &self.model.links } else { &[] }
+    }
+
     /// Members of a prototype, in order.
     pub(crate) fn members_of(&self, k: usize) -> &[u32] {
         &self.members[self.offsets[k] as usize..self.offsets[k + 1] as usize]

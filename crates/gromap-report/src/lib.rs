@@ -29,6 +29,7 @@ mod base64;
 mod classes;
 mod describe;
 mod error;
+mod facts;
 mod layout;
 mod level;
 mod names;

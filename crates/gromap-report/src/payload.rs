@@ -117,6 +117,8 @@ fn header(report: &Report<'_>, levels: &[Level<'_>], arrays: &mut Arrays) -> Val
         "levels": levels_of(report, levels, telling.as_ref(), arrays),
         "lineage": links,
         "parameters": report.parameters,
+        "facts": report.all_facts(),
+        "graph": report.is_graph(),
         "hash": report.data_hash,
     })
 }
@@ -272,6 +274,19 @@ fn level_of(level: &Level<'_>, reduced: Option<(&Images, usize)>, arrays: &mut A
         "silhouette": level.silhouette,
         "homogeneity": level.homogeneity,
         "warnings": model.outcome.warnings,
+        "links": links_of(level, arrays),
+    })
+}
+
+/// The strongest links, or nothing.
+fn links_of(level: &Level<'_>, arrays: &mut Arrays) -> Option<Value> {
+    let links = level.links();
+    (!links.is_empty()).then(|| {
+        json!({
+            "from": arrays.add(links.iter().map(|link| link.0)),
+            "to": arrays.add(links.iter().map(|link| link.1)),
+            "share": arrays.add(links.iter().map(|link| link.2 as f32)),
+        })
     })
 }
 

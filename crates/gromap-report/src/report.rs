@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use gromap::data::Samples;
+use gromap::options::FittedTo;
 use gromap::{Matrix, Model, Path};
 
 use crate::classes::Classes;
@@ -10,7 +11,7 @@ use crate::error::Error;
 use crate::level::Level;
 use crate::pictures::Images;
 use crate::telling::Telling;
-use crate::{page, payload, svg};
+use crate::{facts, page, payload, svg};
 
 /// The links from the prototypes of one level to those of the next: (before, here, shared mass).
 pub(crate) type Links = [(u32, u32, f64)];
@@ -31,6 +32,7 @@ pub struct Report<'a> {
     pub(crate) samples: Option<Matrix<'a, f32>>,
     pub(crate) feature_names: Option<Vec<String>>,
     pub(crate) parameters: Vec<(String, String)>,
+    pub(crate) facts: Vec<(String, String)>,
     pub(crate) data_hash: Option<String>,
     /// A name of each prototype, level by level.
     pub(crate) prototype_names: Option<Vec<Vec<String>>>,
@@ -76,6 +78,7 @@ impl<'a> Report<'a> {
             samples: None,
             feature_names,
             parameters: Vec::new(),
+            facts: Vec::new(),
             data_hash: None,
             prototype_names,
             prototype_numbers: Vec::new(),
@@ -134,6 +137,13 @@ impl<'a> Report<'a> {
         self
     }
 
+    /// Adds something to know about how the map was made, for "details": what several views weigh, how many samples stand for
+    /// all of a larger set. What the models say of themselves is there without asking.
+    pub fn fact(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.facts.push((name.into(), value.into()));
+        self
+    }
+
     /// A hash of the data, so that a map can be matched with what it was made of.
     pub fn data_hash(mut self, hash: impl Into<String>) -> Self {
         self.data_hash = Some(hash.into());
@@ -173,6 +183,17 @@ impl<'a> Report<'a> {
     /// Number of samples.
     pub(crate) fn len(&self) -> usize {
         self.models.last().map_or(0, |model| model.plan.len())
+    }
+
+    /// Whether the samples are the nodes of a graph.
+    pub(crate) fn is_graph(&self) -> bool {
+        self.models.iter().any(|model| model.fitted_to == FittedTo::Graph)
+    }
+
+    /// What is told under "details": what the last model says of itself, then what was given.
+    pub(crate) fn all_facts(&self) -> Vec<(String, String)> {
+        let own = self.models.last().map_or_else(Vec::new, |model| facts::of(model));
+        own.into_iter().chain(self.facts.iter().cloned()).collect()
     }
 
     pub(crate) fn lineage(&self) -> &[&'a Links] {

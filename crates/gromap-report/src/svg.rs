@@ -29,6 +29,10 @@ const NAMED: usize = 24;
 /// Characters of a name that are shown.
 const NAME_LENGTH: usize = 22;
 
+/// Colour of links, and the width of the strongest.
+const LINK: &str = "#8d94a1";
+const THICKEST: f64 = 7.0;
+
 /// Draws the first two axes of a level, which is the one at an index of a path.
 pub(crate) fn draw(report: &Report<'_>, (index, level): (usize, &Level<'_>)) -> String {
     let at = |k: usize, axis: usize| level.model.prototypes.row(k).get(axis).copied().unwrap_or(0.0);
@@ -56,6 +60,9 @@ pub(crate) fn draw(report: &Report<'_>, (index, level): (usize, &Level<'_>)) -> 
     );
     // A thin white line parts marks, unless they have a line of their own.
     let _ = writeln!(svg, "<g transform=\"translate({MARGIN} {HEAD})\" stroke=\"#ffffff\" stroke-width=\"0.75\">");
+    if report.is_graph() {
+        draw_links(&mut svg, level.links(), &marks);
+    }
     // The heaviest first, so that small marks are not covered.
     let mut order: Vec<usize> = (0..level.len()).collect();
     order.sort_by(|&a, &b| level.model.weights[b].total_cmp(&level.model.weights[a]).then(a.cmp(&b)));
@@ -77,6 +84,9 @@ pub(crate) fn draw(report: &Report<'_>, (index, level): (usize, &Level<'_>)) -> 
     }
     svg.push_str("</g>\n");
     draw_sizes(&mut svg, level, &marks, page.1 - MARGIN);
+    if let Some(strongest) = strongest(level.links()).filter(|_| report.is_graph()) {
+        draw_link_key(&mut svg, strongest, page.1 - MARGIN);
+    }
     draw_classes(&mut svg, report, level, page.0 - LEGEND);
     svg.push_str("</svg>\n");
     svg
@@ -173,6 +183,43 @@ fn draw_sizes(svg: &mut String, level: &Level<'_>, marks: &[Mark], bottom: f64) 
         MARGIN + side + 8.0,
         bottom - side / 2.0 + 4.5,
         Percent(weight),
+    );
+}
+
+/// The share of the strongest link.
+fn strongest(links: &[(u32, u32, f64)]) -> Option<f64> {
+    links.iter().map(|link| link.2).max_by(f64::total_cmp)
+}
+
+/// Links under the marks, the strongest last, as thick as on the page.
+fn draw_links(svg: &mut String, links: &[(u32, u32, f64)], marks: &[Mark]) {
+    let Some(most) = strongest(links) else { return };
+    let mut order: Vec<&(u32, u32, f64)> = links.iter().collect();
+    order.sort_by(|a, b| a.2.total_cmp(&b.2));
+    let _ = writeln!(svg, "<g stroke=\"{LINK}\" stroke-opacity=\"0.5\" stroke-linecap=\"round\">");
+    for &&(k, l, share) in &order {
+        let (from, to) = (marks[k as usize], marks[l as usize]);
+        let width = (THICKEST * (share / most).sqrt()).max(0.75);
+        let _ = writeln!(
+            svg,
+            "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke-width=\"{width:.2}\"/>",
+            from.x, from.y, to.x, to.y,
+        );
+    }
+    svg.push_str("</g>\n");
+}
+
+/// What the thickest line stands for.
+fn draw_link_key(svg: &mut String, strongest: f64, bottom: f64) {
+    let (left, middle) = (MARGIN + 260.0, bottom - 12.0);
+    let _ = writeln!(
+        svg,
+        "<line x1=\"{left}\" y1=\"{middle}\" x2=\"{}\" y2=\"{middle}\" stroke=\"{LINK}\" stroke-width=\"{THICKEST}\"/>\
+         <text x=\"{}\" y=\"{:.1}\" fill=\"#6b7280\">{:.1} % of all edges</text>",
+        left + 24.0,
+        left + 32.0,
+        middle + 4.5,
+        100.0 * strongest,
     );
 }
 

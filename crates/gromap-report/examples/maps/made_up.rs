@@ -66,9 +66,14 @@ pub(crate) fn write(out: &Folder) -> Result<()> {
 
     tabular(out, &recipe, start)?;
     written(out, &recipe, start)?;
+    connected(out, start)?;
     let many = Shapes::new(10_000, 20, 20, 1);
     let model = placed(&model, 5000, 10_000)?;
     out.write("many.html", &described(Report::new(&model), &many).html()?, start)?;
+    let mixed = placed(&model, 72, 2000)?;
+    let colours = mixed.plan.labels().iter().map(|label| label % 12).collect();
+    let classes = Classes { names: NUMERALS.map(String::from).to_vec(), of_samples: colours };
+    out.write("mixed.html", &Report::new(&mixed).classes(classes).title("Twelve classes").html()?, start)?;
     let crowd = placed(&model, 60, 120_000)?;
     let classes = (0..120_000_u32).map(|i| i % 3).collect();
     let report =
@@ -211,6 +216,7 @@ fn placed(model: &Model, prototypes: usize, samples: usize) -> Result<Model> {
     let mut placed = model.clone();
     placed.prototypes = Matrix::from_fn(prototypes, 2, place);
     placed.features = None;
+    placed.links = Vec::new();
     (placed.weights, placed.plan) = (plan.weights(), plan);
     Ok(placed)
 }
@@ -254,6 +260,32 @@ fn written(out: &Folder, recipe: &GromovDr, start: Instant) -> Result<()> {
         .column("year", Column::Numbers((0..800).map(|i| (1900 + i % 5 * 20 + i % 7) as f64).collect()))
         .parameters(vec![("method".into(), "tsnekhorn".into()), ("seed".into(), "0".into())]);
     out.write("text.html", &report.html()?, start)
+}
+
+/// Communities in a ring, each with a few edges to the next: a graph.
+fn connected(out: &Folder, start: Instant) -> Result<()> {
+    let (groups, size) = (12, 40);
+    let joined = |i: usize, j: usize| {
+        let (low, high) = (i.min(j), i.max(j));
+        let chance = match (high / size + groups - low / size) % groups {
+            0 => 0.2,
+            1 | 11 => 0.008,
+            _ => 0.0005,
+        };
+        low != high && noise(low * 977 + high, 200) < chance
+    };
+    let nodes = groups * size;
+    let pairs = Matrix::from_fn(nodes, nodes, |i, j| if joined(i, j) { 1.0_f32 } else { 0.0 });
+    let graph = gromap::similarity::graph_of_pairs(&pairs)?;
+    let model = GromovDr::builder().prototypes(24).seed(0).fit(gromap::Data::Graph(&graph))?;
+    let report = Report::new(&model)
+        .title("Who writes to whom")
+        .ids((0..nodes).map(|i| format!("person {i}")).collect())
+        .column("team", Column::Text((0..nodes).map(|i| format!("team {}", NUMERALS[i / size])).collect()))
+        .fact("coreset", "480 of 12,000 people")
+        .parameters(vec![("method".into(), "tsnekhorn".into()), ("seed".into(), "0".into())]);
+    out.write("graph.html", &report.html()?, start)?;
+    out.write("graph.svg", &report.svg()?, start)
 }
 
 /// Numbers without pictures: profiles, features with names.

@@ -10,6 +10,7 @@
 //! | `path.rs` | several numbers of prototypes on one similarity |
 //! | `placement.rs` | new samples |
 //! | `own_places.rs` | a place of its own for every sample |
+//! | `links.rs` | the strongest links between prototypes |
 //! | `memory.rs` | what a fit will hold |
 //! | `file/` | a model as bytes, and back |
 
@@ -20,6 +21,7 @@ mod file;
 mod fitting;
 mod joint;
 mod levels;
+mod links;
 mod many;
 mod memory;
 mod options;
@@ -75,6 +77,10 @@ pub struct Model {
     pub kept: Vec<u32>,
     /// How all this was reached.
     pub outcome: Outcome,
+    /// The strongest links between prototypes: (prototype, prototype, share of all similarity between samples that runs between the
+    /// two), of a graph the share of its edges; in the order of both, the lower number first, a few of each prototype and some
+    /// thousands at most. Clusters have none, nor have maps of similarities that relate every pair of samples.
+    pub links: Vec<(u32, u32, f64)>,
     /// Places of the training samples, N×d; `None` where every sample is a prototype, and for clusters.
     pub(crate) sample_places: Option<Matrix<'static>>,
     pub(crate) preparation: Preparation,
@@ -97,7 +103,7 @@ pub enum FittedTo {
 impl Model {
     /// Whether prototypes have places.
     pub fn is_map(&self) -> bool {
-        matches!(self.parameters, Parameters::Map(_))
+        self.parameters.is_map()
     }
 
     /// The place of every training sample, N×d: that of its prototype, or the mean of those that share it.

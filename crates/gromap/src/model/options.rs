@@ -385,6 +385,11 @@ impl Parameters {
         }
     }
 
+    /// Whether a map is asked for.
+    pub(crate) fn is_map(&self) -> bool {
+        matches!(self, Self::Map(_))
+    }
+
     /// Number of prototypes or clusters; `None` is one for every sample.
     pub fn prototypes(&self) -> Option<usize> {
         match self {

@@ -4,7 +4,7 @@ use super::options::{Common, Parameters};
 use super::own_places::{self, OwnPlaces};
 use super::placement::{Placement, RowStep};
 use super::preparation::Preparation;
-use super::{FittedTo, Model};
+use super::{FittedTo, Model, links};
 use crate::affinity::{self, Affinity, InputAffinity, Multiplier, RandomWalk, Training, Warning};
 use crate::data::{Data, Run, Samples};
 use crate::error::{Error, Result};
@@ -38,6 +38,8 @@ pub(crate) struct Prepared<'a> {
     pub(crate) weights: SampleWeights,
     /// Nodes of a graph that weigh nothing and join the heaviest prototype.
     set_aside: Vec<u32>,
+    /// The edges that C_X was made of, where there are any.
+    graph: Option<&'a dyn Similarity>,
     warnings: Vec<String>,
     /// Whether C_X is not exactly what the method asks for.
     is_inexact: bool,
@@ -126,7 +128,7 @@ impl Common {
                 found.weights.check_several()?;
                 let affinity = Affinity { similarity: Box::new(found.similarity), warnings: found.warnings };
                 let given = |similarity| Prepared::given(similarity, FittedTo::Graph, None, found.weights);
-                Ok(Prepared { set_aside: found.set_aside, ..built(affinity, given) })
+                Ok(Prepared { set_aside: found.set_aside, graph: Some(*graph), ..built(affinity, given) })
             }
         }
     }
@@ -172,6 +174,7 @@ impl<'a> Prepared<'a> {
             table: None,
             weights,
             set_aside: Vec::new(),
+            graph: None,
             warnings: Vec::new(),
             is_inexact: false,
         }
@@ -230,6 +233,11 @@ impl<'a> Prepared<'a> {
         // Where the row of a new sample is not known, it goes by its neighbours.
         let own_places = found.own_places.filter(|_| !spec.votes);
         let step = found.step.map(|step| if spec.votes { RowStep::vote(step.repulsion.len()) } else { step });
+        let links = match (parameters.is_map(), self.graph) {
+            (false, _) => Vec::new(),
+            (true, Some(graph)) => links::of_graph(graph, &found.plan),
+            (true, None) => links::strongest(self.similarity(), &found.plan),
+        };
         let kind = self.similarity().definiteness();
         let common = parameters.common();
         let certified = common.rule.is_free() && common.loss() == Loss::Square && kind.has_hard_optimum();
@@ -259,6 +267,7 @@ impl<'a> Prepared<'a> {
                 warnings: self.warnings.clone(),
             }
             .checked()?,
+            links,
             plan: found.plan,
             kept: found.kept,
             preparation: self.preparation.clone(),

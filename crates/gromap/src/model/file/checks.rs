@@ -45,6 +45,7 @@ impl Model {
             Error::check_len("names of features", features.map_or(0, Matrix::columns), names.len())?;
         }
         self.check_names()?;
+        self.check_links()?;
         self.check_multiplier()?;
         self.check_step()?;
         self.check_own_places()?;
@@ -79,6 +80,16 @@ impl Model {
         match &self.prototype_names {
             Some(names) => Error::check_len("names of prototypes", self.plan.prototypes(), names.len()),
             None => Ok(()),
+        }
+    }
+
+    fn check_links(&self) -> Result<()> {
+        let n = self.plan.prototypes() as u64;
+        let fits = |&(k, l, share): &(u32, u32, f64)| k < l && u64::from(l) < n && (0.0..=1.0 + ROUNDING).contains(&share);
+        let ascend = |pair: &[(u32, u32, f64)]| (pair[0].0, pair[0].1) < (pair[1].0, pair[1].1);
+        match self.links.iter().all(fits) && self.links.windows(2).all(ascend) && (self.is_map() || self.links.is_empty()) {
+            true => Ok(()),
+            false => Err(damaged("its links are not in order, or not between its prototypes")),
         }
     }
 

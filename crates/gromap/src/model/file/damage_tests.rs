@@ -118,7 +118,7 @@ fn what_a_damaged_file_says_is_cut_short() {
 #[test]
 fn parts_that_do_not_fit_are_refused() {
     type Change = fn(&mut Model);
-    let table: [(Change, &str); 20] = [
+    let table: [(Change, &str); 24] = [
         (|model| model.weights.truncate(4), "number of weights: expected 5, found 4"),
         (|model| model.weights[0] += 0.1, "weights are not those of its plan"),
         (|model| model.weights[0] = f64::NAN, "number 0 of its tensor \"weights\" is NaN"),
@@ -142,6 +142,10 @@ fn parts_that_do_not_fit_are_refused() {
         (|model| model.ids = Some(vec!["a".into()]), "names of samples: expected"),
         (|model| model.prototype_names = Some(vec!["a".into()]), "names of prototypes: expected"),
         (|model| model.classes = Some((vec!["a".into()], vec![1; model.plan.len()])), "a class without a name"),
+        (|model| model.links = vec![(0, 5, 0.1)], "its links"),
+        (|model| model.links = vec![(1, 1, 0.1)], "its links"),
+        (|model| model.links = vec![(1, 2, 0.1), (0, 1, 0.1)], "its links"),
+        (|model| model.links = vec![(0, 1, -0.1)], "its links"),
     ];
     let good = fit(builder(Method::TSnekhorn).scale(Scaling::Standard).alpha(0.5, AlphaScale::Raw));
     for (change, problem) in table {

@@ -6,7 +6,8 @@
 //! 8 bytes   length of the header
 //! header    JSON: {"__metadata__": {"gromap-model": "<JSON text>"}, "prototypes": {dtype, shape, data_offsets}, …}
 //! tensors   prototypes, weights, history, kept, target?, features?, plan.*, start.*?, scaler.*?, pca.*?, frame.*?,
-//!           training.*?, multiplier.*?, step.*?, sample_places?, own_places.*?, ids.*?, classes.*?, prototype_names.*?
+//!           training.*?, multiplier.*?, step.*?, sample_places?, own_places.*?, ids.*?, classes.*?, prototype_names.*?,
+//!           links.*?
 //! 8 bytes   tensor "checksum": CRC-64/XZ of all bytes before it
 //! ```
 //!
@@ -71,6 +72,7 @@ impl Model {
         if let Some(names) = &self.prototype_names {
             parts::write_texts(&mut out, "prototype_names", names);
         }
+        parts::write_links(&mut out, &self.links);
         parts::write_plan(&mut out, "plan", &self.plan);
         if let Start::Plan(plan) = &self.parameters.common().init {
             parts::write_plan(&mut out, "start", plan);
@@ -118,6 +120,7 @@ impl Model {
             classes: parts::read_classes(&mut from)?,
             prototype_names: parts::read_texts(&mut from, "prototype_names")?,
             sample_places: from.has("sample_places").then(|| from.matrix("sample_places")).transpose()?,
+            links: parts::read_links(&mut from)?,
             plan,
             kept: from.vector("kept")?,
             outcome: Outcome {

@@ -101,6 +101,26 @@ pub(super) fn read_classes(from: &mut Reader<'_>) -> Result<Option<(Vec<String>,
     names.map(|names| Ok((names, from.vector("classes.of_samples")?))).transpose()
 }
 
+/// Links as three vectors, where there are any.
+pub(super) fn write_links(out: &mut Writer<'_>, links: &[(u32, u32, f64)]) {
+    if !links.is_empty() {
+        out.vector("links.from", links.iter().map(|link| link.0).collect::<Vec<u32>>());
+        out.vector("links.to", links.iter().map(|link| link.1).collect::<Vec<u32>>());
+        out.vector("links.share", links.iter().map(|link| link.2).collect::<Vec<f64>>());
+    }
+}
+
+pub(super) fn read_links(from: &mut Reader<'_>) -> Result<Vec<(u32, u32, f64)>> {
+    if !from.has("links.from") {
+        return Ok(Vec::new());
+    }
+    let (ends, others) = (from.vector::<u32>("links.from")?, from.vector::<u32>("links.to")?);
+    let shares = from.vector::<f64>("links.share")?;
+    Error::check_len("number of other ends of links", ends.len(), others.len())?;
+    Error::check_len("number of shares of links", ends.len(), shares.len())?;
+    Ok(ends.into_iter().zip(others).zip(shares).map(|((k, l), share)| (k, l, share)).collect())
+}
+
 pub(super) fn write_preparation<'a>(out: &mut Writer<'a>, preparation: &'a Preparation) {
     if let Some(scaler) = &preparation.scaler {
         out.vector("scaler.shift", scaler.shift());

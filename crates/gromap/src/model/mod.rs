@@ -10,9 +10,12 @@
 //! | `path.rs` | several numbers of prototypes on one similarity |
 //! | `placement.rs` | new samples |
 //! | `own_places.rs` | a place of its own for every sample |
+//! | `suggest.rs` | how many groups there are, by their `boundaries.rs` against those of a `reference.rs` without groups |
+//! | `stability.rs` | how much of the groups is found again in half of the samples |
 //! | `memory.rs` | what a fit will hold |
 //! | `file/` | a model as bytes, and back |
 
+mod boundaries;
 mod classical;
 mod clusters;
 mod coarse;
@@ -28,6 +31,9 @@ mod path;
 mod placement;
 mod preparation;
 mod prepared;
+mod reference;
+mod stability;
+mod suggest;
 
 use std::collections::HashMap;
 
@@ -37,6 +43,8 @@ use self::placement::Placement;
 pub use self::placement::{Placed, Places};
 use self::preparation::Preparation;
 pub use self::preparation::{Projection, Scaling};
+pub use self::stability::Stability;
+pub use self::suggest::{Candidate, Suggestion};
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::outcome::Outcome;

@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing, check_scalar
 from sklearn.utils.validation import _check_sample_weight, _get_feature_names, check_is_fitted, validate_data
 
 from gromap import _arguments as given
-from gromap import _core
+from gromap import _core, _sure
 from gromap._files import write_atomically
 from gromap._progress import Bar, CallbackSupportMixin, SklearnCallbacks, Watch, with_callbacks
 
@@ -53,7 +53,13 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self
         """
         parameters = self._parameters()
-        data = self._data(X, sample_weight, getattr(self, self._size))
+        size = getattr(self, self._size)
+        data = self._data(X, sample_weight, None if size == "auto" else size)
+        if isinstance(size, str):
+            found = _sure.count(_sure.of_map(parameters.common), data, self._quietly(), False)
+            setattr(parameters, self._size, found.n_prototypes)
+            if found.n_prototypes == 1:
+                warnings.warn(found.sentence, stacklevel=_USER - 1)
         with self._running(SklearnCallbacks.of(self, self._most_rounds, X, sample_weight)) as running:
             model = self._solve(parameters, data, running)
         self._read_model(model, data.dtype)
@@ -88,6 +94,33 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self._model.predict(self._samples(X), self._quietly()).astype(np.int64)
+
+    def stability(self, X, n_resamples=20):
+        """Say how sure the groups are: refit on halves of the samples, and see what is found again.
+
+        A warning says where groups are no better than those of a Gaussian with the same mean and covariance.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples fitted to.
+        n_resamples : int, default=20
+            Number of refits, each on half of the samples.
+
+        Returns
+        -------
+        Stability
+            ``prototypes`` has the Jaccard index of every prototype, for colours:
+            ``m.report("map.html", numbers={"stability": m.stability(X).prototypes})``; ``samples`` has the co-assignment of
+            every sample.
+        """
+        check_is_fitted(self)
+        check_scalar(n_resamples, "n_resamples", Integral, min_val=1)
+        with self._running() as running:
+            found = self._model.stability(self._samples(X), n_resamples, running)
+        if found["warning"] is not None:
+            warnings.warn(found["warning"], stacklevel=2)
+        return _sure.Stability(found["prototypes"], found["samples"], found["reference"], found["doubtful"])
 
     def save(self, path):
         """Write the fitted model to a file that Python, Rust and the ``gromap`` command read.

@@ -14,6 +14,8 @@ mod page;
 mod path;
 mod report;
 mod score;
+mod stability;
+mod suggest;
 mod transform;
 
 use std::io::{IsTerminal, Write};
@@ -58,6 +60,8 @@ pub(crate) fn run(arguments: &Arguments, matches: &ArgMatches, command: &clap::C
         Verb::Cluster(args) => cluster::run(args, &asked),
         Verb::Embed(args) => embed::run(args, &asked),
         Verb::Transform(args) => transform::run(args),
+        Verb::Suggest(args) => suggest::run(args),
+        Verb::Stability(args) => stability::run(args),
         Verb::Score(args) => score::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Info(args) => info::run(args),

@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from gromap._model_file import load
     from gromap._progress import Progress
     from gromap._reduction import GromovDR, Path
-    from gromap._sure import Candidate, Stability, Suggestion, suggest
+    from gromap._sure import Candidate, Comparison, Stability, Suggestion, suggest
     from gromap._transport import BalancedTransport, Barycenter, Transport, balanced_transport, srgw, srgw_barycenter
 
 __all__ = [
     "BalancedTransport",
     "Barycenter",
     "Candidate",
+    "Comparison",
     "CootClustering",
     "GromovClustering",
     "GromovDR",
@@ -43,6 +44,7 @@ _HOMES = {
     "BalancedTransport": "_transport",
     "Barycenter": "_transport",
     "Candidate": "_sure",
+    "Comparison": "_sure",
     "CootClustering": "_coot",
     "GromovClustering": "_clustering",
     "GromovDR": "_reduction",

@@ -80,20 +80,45 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """
         return self.fit(X, y, sample_weight=sample_weight).labels_
 
-    def predict(self, X):
+    def predict(self, X, return_distance=False):
         """Return the prototype or cluster of every new sample; each is placed by itself.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             If both these and the samples fitted to are DataFrames, columns are matched by name.
+        return_distance : bool, default=False
+            Whether to return distances and outliers too.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        labels : ndarray of shape (n_samples,)
+        distances : ndarray of shape (n_samples,)
+            To the mean sample of the prototype, features scaled as for the fit; only if asked for.
+        is_outlier : ndarray of bool of shape (n_samples,)
+            Whether that is farther, for its prototype, than any sample was that was fitted to; only if asked for.
         """
         check_is_fitted(self)
+        if return_distance:
+            labels, distances, is_outlier = self._model.novelty(self._samples(X), self._quietly())
+            return labels.astype(np.int64), distances, is_outlier
         return self._model.predict(self._samples(X), self._quietly()).astype(np.int64)
+
+    def compare(self, X):
+        """Compare new samples with those fitted to: which are unlike any, and how weights shift.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Comparison
+        """
+        check_is_fitted(self)
+        placed, outliers, shifts = self._model.compare(self._samples(X), self._quietly())
+        before, after, error = (np.array(column) for column in zip(*shifts, strict=True))
+        return _sure.Comparison(placed, np.array(outliers, dtype=np.int64), before, after, error)
 
     def stability(self, X, n_resamples=20):
         """Say how sure the groups are: refit on halves of the samples, and see what is found again.

@@ -58,6 +58,21 @@ class Stability(NamedTuple):
     """Prototypes that are no better than that."""
 
 
+class Comparison(NamedTuple):
+    """New samples against those that a model was fitted to."""
+
+    placed: float
+    """The share of the new samples that are not outliers."""
+    outliers: np.ndarray
+    """Rows of new samples farther from their prototype than any sample was that was fitted to."""
+    before: np.ndarray
+    """Weights of the prototypes in the model."""
+    after: np.ndarray
+    """Their shares of the new samples."""
+    error: np.ndarray
+    """The standard error of ``after - before``, as if both were counts of independent samples."""
+
+
 def suggest(X, *, sample_weight=None, **parameters):
     """Suggest a number of prototypes.
 

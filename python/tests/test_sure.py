@@ -115,3 +115,41 @@ def test_stability_needs_the_samples_fitted_to(five):
     m = GromovClustering(5, random_state=0).fit(five[0])
     with pytest.raises(ValueError, match="expected 600, found 100"):
         m.stability(five[0][:100])
+
+
+def test_what_was_seen_is_no_outlier_and_what_is_far_is(five):
+    X, _ = five
+    m = GromovDR(5, random_state=0).fit(X)
+    labels, distances, is_outlier = m.predict(X, return_distance=True)
+    assert (labels == m.predict(X)).all() and not is_outlier.any()
+    np.testing.assert_allclose(distances, np.linalg.norm(X - m.prototype_features_[labels], axis=1))
+    again = mixture(5, 8, 600, 0)[0] + np.random.default_rng(1).normal(scale=0.1, size=X.shape)
+    assert m.predict(again, return_distance=True)[2].mean() < 0.02
+    assert m.predict(X[:3] + 100, return_distance=True)[2].all()
+
+
+def test_outliers_are_told_after_loading(five, tmp_path):
+    m = GromovClustering(5, scale="standard", random_state=0).fit(five[0])
+    m.save(tmp_path / "five.gromap")
+    far = five[0][:4] + np.array([[0], [0], [50], [50]])
+    for model in (m, gromap.load(tmp_path / "five.gromap")):
+        assert model.predict(far, return_distance=True)[2].tolist() == [False, False, True, True]
+
+
+def test_a_prototype_that_grows_is_seen(five):
+    X, y = five
+    m = GromovClustering(5, random_state=0).fit(X)
+    same = m.compare(X)
+    assert same.placed == 1 and len(same.outliers) == 0
+    np.testing.assert_allclose(same.after, same.before)
+    more = m.compare(np.concatenate([X, X[y == 0], X[y == 0], X[:1] + 1000]))
+    grown = m.predict(X[y == 0])[0]
+    apart = (more.after - more.before) / more.error
+    assert apart.argmax() == grown and apart[grown] > 3
+    assert more.outliers.tolist() == [len(X) + 2 * (y == 0).sum()]
+
+
+def test_a_model_of_pairs_knows_no_distances(five):
+    m = GromovClustering(3, precomputed="similarity", random_state=0).fit(np.eye(30) + 0.1)
+    with pytest.raises((ValueError, NotImplementedError)):
+        m.predict(five[0], return_distance=True)

@@ -212,6 +212,32 @@ impl FittedModel {
         Ok(PyArray1::from_vec(py, labels).into_any())
     }
 
+    /// The prototype of every new sample, its distance from there, and whether that is farther than any seen.
+    fn novelty<'py>(
+        &self,
+        py: Python<'py>,
+        samples: SamplesArgument<'py>,
+        running: Running,
+    ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>)> {
+        let samples = samples.samples()?;
+        let found = running.run(py, |_| self.0.novelty(samples))?;
+        let flags = PyArray1::from_vec(py, found.is_outlier);
+        Ok((PyArray1::from_vec(py, found.labels), PyArray1::from_vec(py, found.distances), flags))
+    }
+
+    /// New samples against those fitted to: share placed, outliers, and before, after and error of every weight.
+    fn compare<'py>(
+        &self,
+        py: Python<'py>,
+        samples: SamplesArgument<'py>,
+        running: Running,
+    ) -> PyResult<(f64, Vec<usize>, Vec<(f64, f64, f64)>)> {
+        let samples = samples.samples()?;
+        let found = running.run(py, |_| self.0.compare(samples))?;
+        let shifts = found.shifts.iter().map(|shift| (shift.before, shift.after, shift.error)).collect();
+        Ok((found.placed, found.outliers, shifts))
+    }
+
     /// The place of every new sample: that of its prototype, or one of its own.
     fn transform<'py>(
         &self,

@@ -78,8 +78,8 @@ pub use weights::{PrototypeWeights, SampleWeights};
 pub mod options {
     pub use crate::method::Uses;
     pub use crate::model::{
-        AlphaScale, Candidate, Common, FittedTo, Level, Parameters, Placed, Places, Projection, Scaling, Stability,
-        Suggestion, Target,
+        AlphaScale, Candidate, Common, Comparison, FittedTo, Level, Novelty, Parameters, Placed, Places, Projection,
+        Scaling, Shift, Stability, Suggestion, Target,
     };
     pub use crate::start::Start;
     pub use crate::weights::WeightRule;

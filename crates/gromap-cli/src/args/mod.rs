@@ -45,6 +45,7 @@ pub(crate) enum Verb {
     Cluster(ClusterArgs),
     Embed(EmbedArgs),
     Transform(TransformArgs),
+    Compare(CompareArgs),
     Suggest(SuggestArgs),
     Stability(StabilityArgs),
     Score(ScoreArgs),
@@ -226,6 +227,34 @@ pub(crate) struct TransformArgs {
     /// Write a place of its own for every new sample, not its prototype's, to this file: .csv, .tsv, or .npy (coordinates only)
     #[arg(long, value_name = "FILE")]
     pub(crate) places: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) options: DataOptions,
+
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+}
+
+/// Compare new samples with those a model was fitted to
+///
+/// Prints for every prototype its weight in the model and its share of the new samples, how far these are apart in standard errors,
+/// and the rows of new samples that are farther from their prototype than any sample was that the model was fitted to.
+#[derive(Debug, Args)]
+#[command(
+    args_override_self = true,
+    after_help = "\
+Examples:
+  gromap compare cells.gromap new.csv
+  gromap compare model.gromap new.npy --json"
+)]
+pub(crate) struct CompareArgs {
+    /// A model file, as fit, path or cluster write it
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+
+    /// New samples; columns are matched as in transform
+    #[arg(value_name = "NEW")]
+    pub(crate) data: PathBuf,
 
     #[command(flatten)]
     pub(crate) options: DataOptions,

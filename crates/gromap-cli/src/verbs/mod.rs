@@ -3,6 +3,7 @@
 
 mod arrays;
 mod cluster;
+mod compare;
 mod demo;
 mod embed;
 mod fit;
@@ -60,6 +61,7 @@ pub(crate) fn run(arguments: &Arguments, matches: &ArgMatches, command: &clap::C
         Verb::Cluster(args) => cluster::run(args, &asked),
         Verb::Embed(args) => embed::run(args, &asked),
         Verb::Transform(args) => transform::run(args),
+        Verb::Compare(args) => compare::run(args),
         Verb::Suggest(args) => suggest::run(args),
         Verb::Stability(args) => stability::run(args),
         Verb::Score(args) => score::run(args),

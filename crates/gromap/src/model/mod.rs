@@ -9,6 +9,7 @@
 //! | `clusters.rs` | clusters: the plan and a target without places |
 //! | `path.rs` | several numbers of prototypes on one similarity |
 //! | `placement.rs` | new samples |
+//! | `novelty.rs` | samples unlike any seen |
 //! | `own_places.rs` | a place of its own for every sample |
 //! | `suggest.rs` | how many groups there are, by their `boundaries.rs` against those of a `reference.rs` without groups |
 //! | `stability.rs` | how much of the groups is found again in half of the samples |
@@ -25,6 +26,7 @@ mod joint;
 mod levels;
 mod many;
 mod memory;
+mod novelty;
 mod options;
 mod own_places;
 mod path;
@@ -37,6 +39,7 @@ mod suggest;
 
 use std::collections::HashMap;
 
+pub use self::novelty::{Comparison, Novelty, Shift};
 pub use self::options::{AlphaScale, Common, GromovClustering, GromovDr, Parameters, Target};
 pub use self::path::{Level, Path};
 use self::placement::Placement;
@@ -76,6 +79,8 @@ pub struct Model {
     pub outcome: Outcome,
     /// Places of the training samples, N×d; `None` where every sample is a prototype, and for clusters.
     pub(crate) sample_places: Option<Matrix<'static>>,
+    /// How far the training samples are from their prototypes; `None` if that is not known.
+    pub(crate) reach: Option<novelty::Reach>,
     pub(crate) preparation: Preparation,
     pub(crate) placement: Placement,
 }

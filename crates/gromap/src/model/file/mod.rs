@@ -61,6 +61,10 @@ impl Model {
         if let Some(places) = &self.sample_places {
             out.matrix("sample_places", places);
         }
+        if let Some(reach) = &self.reach {
+            out.vector("reach.spreads", &reach.spreads);
+            out.scalar("reach.limit", reach.limit);
+        }
         parts::write_plan(&mut out, "plan", &self.plan);
         if let Start::Plan(plan) = &self.parameters.common().init {
             parts::write_plan(&mut out, "start", plan);
@@ -104,6 +108,7 @@ impl Model {
             features: from.has("features").then(|| from.matrix("features")).transpose()?,
             feature_names: header.feature_names,
             sample_places: from.has("sample_places").then(|| from.matrix("sample_places")).transpose()?,
+            reach: from.has("reach.limit").then(|| parts::read_reach(&mut from)).transpose()?,
             plan,
             kept: from.vector("kept")?,
             outcome: Outcome {

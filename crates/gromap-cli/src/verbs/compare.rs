@@ -54,7 +54,9 @@ fn text(found: &Comparison) -> String {
     text += &format!("\nplaced      {:.1}% of the new samples\n", 100.0 * found.placed);
     text += &match found.outliers.len() {
         0 => "outliers    none\n".into(),
-        count => format!("outliers    {count}, farther than any seen: rows {}{more}, counted from 0\n", rows.join(", ")),
+        count => {
+            format!("outliers    {count}, farther than any seen: rows {}{more}, counted from 0\n", rows.join(", "))
+        }
     };
     text
 }

@@ -6,8 +6,8 @@ use super::{Exit, print, room};
 use crate::args::StabilityArgs;
 use crate::data::{self, Content, Request, Role};
 use crate::failure::{Failure, Outcome};
-use crate::watch::{self, say};
 use crate::model_file;
+use crate::watch::{self, say};
 
 pub(super) fn run(args: &StabilityArgs) -> Outcome<Exit> {
     let room = room(&args.run);
@@ -18,9 +18,8 @@ pub(super) fn run(args: &StabilityArgs) -> Outcome<Exit> {
         return Err(Failure::usage("the samples must be rows of numbers"));
     };
     let data = gromap::Data::Samples(samples.view());
-    let found = watch::on_threads(args.run.threads, || {
-        Ok(model.stability(&data, args.resamples, gromap::Run::default())?)
-    })?;
+    let found =
+        watch::on_threads(args.run.threads, || Ok(model.stability(&data, args.resamples, gromap::Run::default())?))?;
     if args.run.json {
         let shares: Vec<Option<f64>> = found.samples.iter().map(|share| share.is_finite().then_some(*share)).collect();
         let object = json!({

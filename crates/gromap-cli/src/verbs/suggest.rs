@@ -22,9 +22,7 @@ pub(super) fn run(args: &SuggestArgs) -> Outcome<Exit> {
     let data = samples_of(&dataset)?;
     let found = watch::on_threads(args.run.threads, || Ok(asked.suggest(&data, gromap::Run::default())?))?;
     if args.run.json {
-        let row = |row: &gromap::options::Candidate| {
-            json!({"n_prototypes": row.prototypes, "stability": row.stability, "loss": row.loss, "silhouette": row.silhouette})
-        };
+        let row = |row: &gromap::options::Candidate| json!({"n_prototypes": row.prototypes, "stability": row.stability, "loss": row.loss, "silhouette": row.silhouette});
         let object = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "n_samples": dataset.len(),
@@ -63,7 +61,10 @@ pub(super) fn count(path: &Path, options: &FitOptions) -> Outcome<usize> {
         let message = "--prototypes auto counts groups among samples that are read from a file";
         return Err(Failure::usage(message).hint("give --prototypes a number"));
     }
-    let dataset = data::read(&Request { weights: options.weights.as_deref(), ..Request::samples(path, &options.data, room(&options.run)) })?;
+    let dataset = data::read(&Request {
+        weights: options.weights.as_deref(),
+        ..Request::samples(path, &options.data, room(&options.run))
+    })?;
     let asked = recipe::map(options, None);
     let data = samples_of(&dataset)?;
     let found = watch::on_threads(options.run.threads, || Ok(asked.count_groups(&data, gromap::Run::default())?))?;
@@ -76,6 +77,8 @@ pub(super) fn count(path: &Path, options: &FitOptions) -> Outcome<usize> {
 fn samples_of(dataset: &Dataset) -> Outcome<gromap::Data<'_>> {
     match &dataset.content {
         Content::Dense(samples) => Ok(gromap::Data::Samples(samples.view())),
-        Content::Sparse(_) => Err(Failure::usage("groups are counted among samples: rows of numbers, not a sparse matrix")),
+        Content::Sparse(_) => {
+            Err(Failure::usage("groups are counted among samples: rows of numbers, not a sparse matrix"))
+        }
     }
 }

@@ -46,7 +46,12 @@ pub(crate) struct Join {
 }
 
 /// Joins groups of samples, those best linked first, until one is left.
-pub(crate) fn joined(similarity: &Sparse<'_, f32>, weights: &[f64], labels: &[u32], groups: usize) -> Result<Vec<Join>> {
+pub(crate) fn joined(
+    similarity: &Sparse<'_, f32>,
+    weights: &[f64],
+    labels: &[u32],
+    groups: usize,
+) -> Result<Vec<Join>> {
     let mut members = vec![Vec::new(); groups];
     labels.iter().enumerate().filter(|&(i, _)| weights[i] > 0.0).for_each(|(i, &k)| members[k as usize].push(i as u32));
     let mass = masses(similarity, weights, labels, groups);
@@ -55,7 +60,11 @@ pub(crate) fn joined(similarity: &Sparse<'_, f32>, weights: &[f64], labels: &[u3
     let mut halved: Vec<f64> = members.par_iter().map(inner).collect::<Result<_>>()?;
     // A group of a sample or two cannot be halved: everything in it crosses.
     let of_group = |k: usize| mass.row(k).iter().sum::<f64>() / q[k].max(f64::MIN_POSITIVE);
-    halved.iter_mut().enumerate().for_each(|(k, value)| if value.is_nan() { *value = of_group(k) });
+    halved.iter_mut().enumerate().for_each(|(k, value)| {
+        if value.is_nan() {
+            *value = of_group(k)
+        }
+    });
     Joining::new(mass, q, halved).run()
 }
 
@@ -135,7 +144,9 @@ impl Graph {
             let mut matrix = Matrix::zeros(size, size);
             for x in 0..size {
                 matrix[(x, x)] -= degrees[x] / (root[x] * root[x]);
-                self.edges[x].iter().for_each(|&(y, mass)| matrix[(x, y as usize)] += mass / (root[x] * root[y as usize]));
+                self.edges[x]
+                    .iter()
+                    .for_each(|&(y, mass)| matrix[(x, y as usize)] += mass / (root[x] * root[y as usize]));
             }
             symmetric_eigen(&matrix)?.1.row(1).to_vec()
         } else {
@@ -199,7 +210,8 @@ impl Joining {
     fn run(mut self) -> Result<Vec<Join>> {
         let mut joins = Vec::with_capacity(self.alive.len());
         while self.alive.len() > 1 {
-            let pairs = self.alive.iter().enumerate().flat_map(|(x, &a)| self.alive[x + 1..].iter().map(move |&b| (a, b)));
+            let pairs =
+                self.alive.iter().enumerate().flat_map(|(x, &a)| self.alive[x + 1..].iter().map(move |&b| (a, b)));
             let better = |best: ((usize, usize), f64), pair: (usize, usize)| {
                 let link = self.link(pair.0, pair.1);
                 if link > best.1 { (pair, link) } else { best }
@@ -233,5 +245,79 @@ impl Joining {
         };
         let weights = members.iter().map(|&k| self.fine_weights[k as usize]).collect();
         Graph { weights, edges: members.iter().map(edges_of).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clouds of so many samples on a line, gaps between them: neighbours within three steps are alike.
+    fn clouds(count: usize, size: usize) -> Sparse<'static, f32> {
+        let total = count * size;
+        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for i in 0..total {
+            for j in i.saturating_sub(3)..(i + 4).min(total) {
+                if j != i {
+                    // The next cloud is seen, but hardly.
+                    let share = if i / size == j / size { 1.0 } else { 0.01 };
+                    columns.push(j as u32);
+                    values.push(share / i.abs_diff(j) as f32);
+                }
+            }
+            offsets.push(columns.len());
+        }
+        Sparse::new(offsets, columns, values).unwrap()
+    }
+
+    fn apart(similarity: &Sparse<'_, f32>, samples: usize, of_group: usize) -> usize {
+        let labels: Vec<u32> = (0..samples).map(|i| (i / of_group) as u32).collect();
+        let weights = vec![1.0 / samples as f64; samples];
+        let joins = joined(similarity, &weights, &labels, samples / of_group).unwrap();
+        joins.iter().position(|join| join.link < 0.5).map_or(1, |at| joins.len() + 1 - at)
+    }
+
+    #[test]
+    fn clouds_are_counted_whatever_they_were_cut_into() {
+        for of_group in [10, 20, 40] {
+            assert_eq!(apart(&clouds(4, 120), 480, of_group), 4, "{of_group}");
+        }
+    }
+
+    #[test]
+    fn one_cloud_is_one() {
+        assert_eq!(apart(&clouds(1, 480), 480, 40), 1);
+    }
+
+    #[test]
+    fn a_group_is_halved_where_least_crosses() {
+        // Two triangles and a bridge: the bridge of 0.1 between sides of three.
+        let pairs = [(0, 1, 1.0), (0, 2, 1.0), (1, 2, 1.0), (3, 4, 1.0), (3, 5, 1.0), (4, 5, 1.0), (2, 3, 0.1)];
+        let mut edges = vec![Vec::new(); 6];
+        for (x, y, mass) in pairs {
+            edges[x as usize].push((y, mass));
+            edges[y as usize].push((x, mass));
+        }
+        let graph = Graph { weights: vec![1.0; 6], edges };
+        assert!((graph.halved().unwrap() - 0.1 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn products_find_the_cut_that_decomposition_finds() {
+        let members: Vec<u32> = (0..110).collect();
+        let graph = graph_of(&clouds(2, 55), &vec![1.0; 110], &members);
+        let root = vec![1.0; 110];
+        let degrees: Vec<f64> = (0..110).map(|x| graph.degree(x)).collect();
+        let (by_products, exact) = (graph.by_products(&root, &degrees), graph.second_eigenvector().unwrap());
+        let sides = |vector: &[f64]| (0..110).map(|x| (vector[x] > 0.0) == (vector[0] > 0.0)).collect::<Vec<_>>();
+        assert_eq!(sides(&by_products), sides(&exact));
+        assert!((0..110).all(|x| sides(&exact)[x] == (x < 55)));
+    }
+
+    #[test]
+    fn a_single_sample_is_a_group_too() {
+        let labels: Vec<u32> = (0..60).map(|i| if i == 0 { 1 } else { 0 }).collect();
+        let joins = joined(&clouds(1, 60), &vec![1.0; 60], &labels, 2).unwrap();
+        assert!(joins.len() == 1 && joins[0].link.is_finite());
     }
 }

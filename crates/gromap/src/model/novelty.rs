@@ -50,12 +50,7 @@ impl Reach {
 }
 
 /// From every sample to the mean of its prototype, features scaled.
-fn distances(
-    preparation: &Preparation,
-    samples: &Samples<'_>,
-    means: &Matrix<'_>,
-    labels: &[u32],
-) -> Result<Vec<f64>> {
+fn distances(preparation: &Preparation, samples: &Samples<'_>, means: &Matrix<'_>, labels: &[u32]) -> Result<Vec<f64>> {
     let scaled = preparation.scaled(samples)?;
     let given = means.view().into();
     let means = preparation.scaled(&given)?;

@@ -229,7 +229,9 @@ impl<'a> Prepared<'a> {
         let certified = common.rule.is_free() && common.loss() == Loss::Square && kind.has_hard_optimum();
         let features = self.features.as_ref().map(|samples| samples.means(&found.plan));
         let reach = match (&self.samples, &self.features, &features) {
-            (Some(_), Some(samples), Some(means)) => Reach::of_training(&self.preparation, samples, means, &found.plan)?,
+            (Some(_), Some(samples), Some(means)) => {
+                Reach::of_training(&self.preparation, samples, means, &found.plan)?
+            }
             _ => None,
         };
         Ok(Model {

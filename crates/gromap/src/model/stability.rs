@@ -79,7 +79,8 @@ impl Model {
     /// ```
     pub fn stability(&self, data: &Data<'_>, resamples: usize, run: Run<'_>) -> Result<Stability> {
         let Data::Samples(samples) = data else {
-            let message = "stability is found by refits on halves of the samples; this needs samples, not pairs of them";
+            let message =
+                "stability is found by refits on halves of the samples; this needs samples, not pairs of them";
             return Err(Error::Unsupported(message.into()));
         };
         if self.fitted_to != FittedTo::Samples {

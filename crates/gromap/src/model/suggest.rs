@@ -172,7 +172,8 @@ impl<'a> Cuts<'a> {
     fn new(common: &Common, prepared: &'a Prepared<'_>) -> Result<Self> {
         let ground = prepared.ground(common, Loss::Kl);
         let Contents::Sparse(similarity) = ground.similarity.contents() else {
-            let message = "groups are counted among neighbours: give samples, distances, a graph or a sparse similarity";
+            let message =
+                "groups are counted among neighbours: give samples, distances, a graph or a sparse similarity";
             return Err(Error::Unsupported(message.into()));
         };
         Ok(Self { ground, similarity, settings: common.settings })

@@ -12,16 +12,21 @@ if TYPE_CHECKING:
     from gromap._model_file import load
     from gromap._progress import Progress
     from gromap._reduction import GromovDR, Path
+    from gromap._sure import Candidate, Comparison, Stability, Suggestion, suggest
     from gromap._transport import BalancedTransport, Barycenter, Transport, balanced_transport, srgw, srgw_barycenter
 
 __all__ = [
     "BalancedTransport",
     "Barycenter",
+    "Candidate",
+    "Comparison",
     "CootClustering",
     "GromovClustering",
     "GromovDR",
     "Path",
     "Progress",
+    "Stability",
+    "Suggestion",
     "Transport",
     "__version__",
     "affinity",
@@ -30,6 +35,7 @@ __all__ = [
     "metrics",
     "srgw",
     "srgw_barycenter",
+    "suggest",
     "table",
 ]
 
@@ -38,16 +44,21 @@ __all__ = [
 _HOMES = {
     "BalancedTransport": "_transport",
     "Barycenter": "_transport",
+    "Candidate": "_sure",
+    "Comparison": "_sure",
     "CootClustering": "_coot",
     "GromovClustering": "_clustering",
     "GromovDR": "_reduction",
     "Path": "_reduction",
     "Progress": "_progress",
+    "Stability": "_sure",
+    "Suggestion": "_sure",
     "Transport": "_transport",
     "balanced_transport": "_transport",
     "load": "_model_file",
     "srgw": "_transport",
     "srgw_barycenter": "_transport",
+    "suggest": "_sure",
 }
 
 

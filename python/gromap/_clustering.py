@@ -16,7 +16,7 @@ class GromovClustering(Estimator):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int or "auto", default=8
         Number of clusters.
     method : str, default="heavy-tsne"
         Whose similarity and loss are used; the names are those of :class:`GromovDR`.
@@ -129,7 +129,8 @@ class GromovClustering(Estimator):
         self.callback = callback
 
     def _parameters(self):
-        check_scalar(self.n_clusters, "n_clusters", Integral, min_val=1)
+        if self.n_clusters != "auto":
+            check_scalar(self.n_clusters, "n_clusters", Integral, min_val=1)
         self._check_words("target", "target_scale")
         return SimpleNamespace(
             common=self._common(), n_clusters=self.n_clusters, target=self.target, target_scale=self.target_scale

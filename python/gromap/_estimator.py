@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing, check_scalar
 from sklearn.utils.validation import _check_sample_weight, _get_feature_names, check_is_fitted, validate_data
 
 from gromap import _arguments as given
-from gromap import _core, table
+from gromap import _core, _sure, table
 from gromap._files import write_atomically
 from gromap._progress import Bar, CallbackSupportMixin, SklearnCallbacks, Watch, with_callbacks
 
@@ -81,7 +81,13 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self
         """
         parameters = self._parameters()
-        data = self._data(X, sample_weight, getattr(self, self._size))
+        size = getattr(self, self._size)
+        data = self._data(X, sample_weight, None if size == "auto" else size)
+        if isinstance(size, str):
+            found = _sure.count(_sure.of_map(parameters.common), data, self._quietly(), False)
+            setattr(parameters, self._size, found.n_prototypes)
+            if found.n_prototypes == 1:
+                warnings.warn(found.sentence, stacklevel=_USER - 1)
         with self._running(SklearnCallbacks.of(self, self._most_rounds, X, sample_weight)) as running:
             model = self._solve(parameters, data, running)
         self._read_model(model if data.ids is None else model.named(data.ids, None, None), data.dtype)
@@ -102,20 +108,72 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """
         return self.fit(X, y, sample_weight=sample_weight).labels_
 
-    def predict(self, X):
+    def predict(self, X, return_distance=False):
         """Return the prototype or cluster of every new sample; each is placed by itself.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             If both these and the samples fitted to are DataFrames, columns are matched by name.
+        return_distance : bool, default=False
+            Whether to return distances and outliers too.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        labels : ndarray of shape (n_samples,)
+        distances : ndarray of shape (n_samples,)
+            To the mean sample of the prototype, features scaled as for the fit; only if asked for.
+        is_outlier : ndarray of bool of shape (n_samples,)
+            Whether that is farther, for its prototype, than any sample was that was fitted to; only if asked for.
         """
         check_is_fitted(self)
+        if return_distance:
+            labels, distances, is_outlier = self._model.novelty(self._samples(X), self._quietly())
+            return labels.astype(np.int64), distances, is_outlier
         return self._model.predict(self._samples(X), self._quietly()).astype(np.int64)
+
+    def compare(self, X):
+        """Compare new samples with those fitted to: which are unlike any, and how weights shift.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Comparison
+        """
+        check_is_fitted(self)
+        placed, outliers, shifts = self._model.compare(self._samples(X), self._quietly())
+        before, after, error = (np.array(column) for column in zip(*shifts, strict=True))
+        return _sure.Comparison(placed, np.array(outliers, dtype=np.int64), before, after, error)
+
+    def stability(self, X, n_resamples=20):
+        """Say how sure the groups are: refit on halves of the samples, and see what is found again.
+
+        A warning says where groups are no better than those of a Gaussian with the same mean and covariance.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples fitted to.
+        n_resamples : int, default=20
+            Number of refits, each on half of the samples.
+
+        Returns
+        -------
+        Stability
+            ``prototypes`` has the Jaccard index of every prototype, for colours:
+            ``m.report("map.html", numbers={"stability": m.stability(X).prototypes})``; ``samples`` has the co-assignment of
+            every sample.
+        """
+        check_is_fitted(self)
+        check_scalar(n_resamples, "n_resamples", Integral, min_val=1)
+        with self._running() as running:
+            found = self._model.stability(self._samples(X), n_resamples, running)
+        if found["warning"] is not None:
+            warnings.warn(found["warning"], stacklevel=2)
+        return _sure.Stability(found["prototypes"], found["samples"], found["reference"], found["doubtful"])
 
     def save(self, path, *, labels=None, ids=None, names=None):
         """Write the fitted model to a file that Python, Rust and the ``gromap`` command read.

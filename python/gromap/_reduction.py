@@ -35,8 +35,9 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     Parameters
     ----------
-    n_prototypes : int or None, default=50
-        Number of prototypes; None gives every sample one, which is classical dimension reduction.
+    n_prototypes : int, "auto" or None, default=50
+        Number of prototypes; None gives every sample one, which is classical dimension reduction. "auto" takes what
+        :func:`gromap.suggest` would.
     n_components : int, default=2
         Dimensions of the map.
     method : str, default="heavy-tsne"
@@ -389,7 +390,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return _widget.widget([self], [], height, **about)
 
     def _parameters(self):
-        if self.n_prototypes is not None:
+        if self.n_prototypes is not None and self.n_prototypes != "auto":
             check_scalar(self.n_prototypes, "n_prototypes", Integral, min_val=1)
         check_scalar(self.n_components, "n_components", Integral, min_val=1)
         check_scalar(self.alpha, "alpha", Real, min_val=0, max_val=1)
@@ -398,7 +399,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self._check_words("normalization", optional=True)
         return SimpleNamespace(
             common=self._common(),
-            n_prototypes=self.n_prototypes,
+            n_prototypes=None if self.n_prototypes == "auto" else self.n_prototypes,
             n_components=self.n_components,
             alpha=float(self.alpha),
             alpha_scale=self.alpha_scale,

@@ -6,7 +6,7 @@ import pytest
 from run_snippets import snippets
 
 ROOT = pathlib.Path(__file__).parents[2]
-GUIDES = ["coming-from", "methods", "python", "single-cell", "tables"]
+GUIDES = ["coming-from", "how-sure", "methods", "python", "single-cell", "tables"]
 PAGES = ["README.md", *(f"docs/{guide}.md" for guide in GUIDES)]
 SNIPPETS = {f"{name} {number}": snippet for name in PAGES for number, snippet in enumerate(snippets(ROOT / name))}
 

@@ -122,3 +122,16 @@ fn error() {
 fn demo() {
     check("demo", &bench().json(&["demo", "--prototypes", "2"]));
 }
+
+#[test]
+fn suggest() {
+    check("suggest", &bench().json(&["suggest", "x.csv", "--labels", "kind", "--perplexity", "8"]));
+}
+
+#[test]
+fn stability_and_compare() {
+    let bench = bench();
+    bench.json(&[&["fit"], &DATA[..], &["--prototypes", "4", "-o", "m.gromap"]].concat());
+    check("stability", &bench.json(&["stability", "m.gromap", "x.csv", "--resamples", "3"]));
+    check("compare", &bench.json(&["compare", "m.gromap", "x.csv"]));
+}

@@ -1,7 +1,7 @@
 //! Models, maps and clusters alike: parameters by attribute and data in, a fitted object out.
 
-use gromap::options::{Common, Level, Start};
-use gromap::{GromovClustering, GromovDr, Model, SampleWeights};
+use gromap::options::{Candidate, Common, Level, Parameters, Start};
+use gromap::{Data, GromovClustering, GromovDr, Model, SampleWeights};
 use gromap_report::{About, Classes};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
@@ -155,6 +155,30 @@ struct DescribeArgument<'py> {
     names: Option<Vec<String>>,
 }
 
+/// How many prototypes to take, and why; without the table where only the number is wanted.
+#[pyfunction]
+pub(crate) fn suggest<'py>(
+    py: Python<'py>,
+    parameters: MapParameters<'py>,
+    data: DataArgument<'py>,
+    with_table: bool,
+    running: Running,
+) -> PyResult<Bound<'py, PyDict>> {
+    let recipe = |weights: &_| parameters.recipe(weights).map(Parameters::Map);
+    let found = data.run(py, &running, recipe, |recipe, data, run| match with_table {
+        true => recipe.suggest(data, run),
+        false => recipe.count_groups(data, run),
+    })?;
+    let out = PyDict::new(py);
+    out.set_item("n_prototypes", found.prototypes)?;
+    out.set_item("sentence", found.sentence())?;
+    out.set_item("link", found.link)?;
+    out.set_item("reference_link", found.reference_link)?;
+    let row = |row: &Candidate| (row.prototypes, row.stability, row.loss, row.silhouette);
+    out.set_item("table", found.table.iter().map(row).collect::<Vec<_>>())?;
+    Ok(out)
+}
+
 /// A fitted map, or fitted clusters.
 #[pyclass(frozen, name = "Model", module = "gromap._core")]
 pub(crate) struct FittedModel(pub(crate) Model);
@@ -265,6 +289,32 @@ impl FittedModel {
         Ok(PyArray1::from_vec(py, labels).into_any())
     }
 
+    /// The prototype of every new sample, its distance from there, and whether that is farther than any seen.
+    fn novelty<'py>(
+        &self,
+        py: Python<'py>,
+        samples: SamplesArgument<'py>,
+        running: Running,
+    ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>)> {
+        let samples = samples.samples()?;
+        let found = running.run(py, |_| self.0.novelty(samples))?;
+        let flags = PyArray1::from_vec(py, found.is_outlier);
+        Ok((PyArray1::from_vec(py, found.labels), PyArray1::from_vec(py, found.distances), flags))
+    }
+
+    /// New samples against those fitted to: share placed, outliers, and before, after and error of every weight.
+    fn compare<'py>(
+        &self,
+        py: Python<'py>,
+        samples: SamplesArgument<'py>,
+        running: Running,
+    ) -> PyResult<(f64, Vec<usize>, Vec<(f64, f64, f64)>)> {
+        let samples = samples.samples()?;
+        let found = running.run(py, |_| self.0.compare(samples))?;
+        let shifts = found.shifts.iter().map(|shift| (shift.before, shift.after, shift.error)).collect();
+        Ok((found.placed, found.outliers, shifts))
+    }
+
     /// The place of every new sample: that of its prototype, or one of its own.
     fn transform<'py>(
         &self,
@@ -275,6 +325,27 @@ impl FittedModel {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (samples, places) = (samples.samples()?, word(places)?);
         results::matrix(py, &running.run(py, |_| self.0.place_by(samples, places))?.places)
+    }
+
+    /// What refits on halves of the samples find again.
+    fn stability<'py>(
+        &self,
+        py: Python<'py>,
+        samples: SamplesArgument<'py>,
+        n_resamples: usize,
+        running: Running,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let data = Data::Samples(samples.samples()?);
+        let found = running.run(py, |reporter| {
+            self.0.stability(&data, n_resamples, gromap::Run { observer: Some(reporter), ..gromap::Run::default() })
+        })?;
+        let out = PyDict::new(py);
+        out.set_item("doubtful", PyArray1::from_vec(py, found.doubtful()))?;
+        out.set_item("warning", found.warning())?;
+        out.set_item("reference", found.reference)?;
+        out.set_item("prototypes", PyArray1::from_vec(py, found.prototypes))?;
+        out.set_item("samples", PyArray1::from_vec(py, found.samples))?;
+        Ok(out)
     }
 
     /// A place of its own for every training sample.

@@ -79,7 +79,8 @@ pub use weights::{PrototypeWeights, SampleWeights};
 pub mod options {
     pub use crate::method::Uses;
     pub use crate::model::{
-        AlphaScale, Common, FittedTo, Level, Parameters, Placed, Places, Projection, Scaling, Target,
+        AlphaScale, Candidate, Common, Comparison, FittedTo, Level, Novelty, Parameters, Placed, Places, Projection,
+        Scaling, Shift, Stability, Suggestion, Target,
     };
     pub use crate::start::Start;
     pub use crate::weights::WeightRule;

@@ -11,12 +11,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use gromap::options::Target;
+use gromap::Method;
+use gromap::options::{Projection, Scaling, Target};
 use gromap::solve::Scale;
 
 use crate::demo_data;
 use options::{DataOptions, FitOptions, RunOptions};
-use values::{List, Picture, positive, words};
+use values::{Count, List, Picture, positive, words};
 
 /// Turn a dataset into a map of weighted prototypes
 ///
@@ -45,6 +46,9 @@ pub(crate) enum Verb {
     Cluster(ClusterArgs),
     Embed(EmbedArgs),
     Transform(TransformArgs),
+    Compare(CompareArgs),
+    Suggest(SuggestArgs),
+    Stability(StabilityArgs),
     Score(ScoreArgs),
     Report(ReportArgs),
     Describe(DescribeArgs),
@@ -71,9 +75,9 @@ pub(crate) struct FitArgs {
     #[arg(value_name = "DATA")]
     pub(crate) data: PathBuf,
 
-    /// Number of prototypes
-    #[arg(short = 'n', long, value_name = "NUMBER", value_parser = positive, default_value = "50")]
-    pub(crate) prototypes: usize,
+    /// Number of prototypes, or auto for what gromap suggest would take
+    #[arg(short = 'n', long, value_name = "NUMBER|auto", default_value = "50")]
+    pub(crate) prototypes: Count,
 
     /// Write the model to this file
     #[arg(short, long, value_name = "MODEL")]
@@ -225,6 +229,112 @@ pub(crate) struct TransformArgs {
     /// Write a place of its own for every new sample, not its prototype's, to this file: .csv, .tsv, or .npy (coordinates only)
     #[arg(long, value_name = "FILE")]
     pub(crate) places: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) options: DataOptions,
+
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+}
+
+/// Compare new samples with those a model was fitted to
+///
+/// Prints for every prototype its weight in the model and its share of the new samples, how far these are apart in standard errors,
+/// and the rows of new samples that are farther from their prototype than any sample was that the model was fitted to.
+#[derive(Debug, Args)]
+#[command(
+    args_override_self = true,
+    after_help = "\
+Examples:
+  gromap compare cells.gromap new.csv
+  gromap compare model.gromap new.npy --json"
+)]
+pub(crate) struct CompareArgs {
+    /// A model file, as fit, path or cluster write it
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+
+    /// New samples; columns are matched as in transform
+    #[arg(value_name = "NEW")]
+    pub(crate) data: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) options: DataOptions,
+
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+}
+
+/// Suggest a number of prototypes
+///
+/// Counts the groups that are apart, and prints a table over several numbers of prototypes: how much of the groups is found again
+/// in half of the samples (stability), the loss, and the silhouette of the samples. The last line says what to take and why, or
+/// that there are no groups.
+#[derive(Debug, Args)]
+#[command(
+    args_override_self = true,
+    after_help = "\
+Examples:
+  gromap suggest cells.csv --labels type --scale standard
+  gromap suggest digits.npy --json"
+)]
+pub(crate) struct SuggestArgs {
+    /// Samples, one in each row
+    #[arg(value_name = "DATA")]
+    pub(crate) data: PathBuf,
+
+    /// The method, by whose neighbours groups are told apart
+    #[arg(long, value_name = "METHOD", value_parser = words!(Method), default_value_t)]
+    pub(crate) method: Method,
+
+    /// Perplexity, the effective number of neighbours
+    #[arg(long, value_name = "NUMBER", default_value = "30")]
+    pub(crate) perplexity: List<f64>,
+
+    /// Scale every feature: not at all, to mean 0 and standard deviation 1, or to the range 0 to 1
+    #[arg(long, value_name = "SCALING", value_parser = words!(Scaling), default_value_t)]
+    pub(crate) scale: Scaling,
+
+    /// Principal components to keep before the neighbour search: a number, none, or auto (50 if there are more)
+    #[arg(long, value_name = "NUMBER", default_value_t)]
+    pub(crate) pca: Projection,
+
+    /// Random seed; the same seed gives the same result
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    #[command(flatten)]
+    pub(crate) options: DataOptions,
+
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+}
+
+/// Say how sure the groups of a model are
+///
+/// Fits the model again to halves of the samples, and prints for every prototype how much of it was found again, from 0 to 1 (the
+/// mean Jaccard index). Groups of data without any are found again to some degree too: the last line warns where a Gaussian
+/// with the same mean and covariance does as well.
+#[derive(Debug, Args)]
+#[command(
+    args_override_self = true,
+    after_help = "\
+Examples:
+  gromap stability cells.gromap cells.csv --labels type
+  gromap stability model.gromap digits.npy --resamples 50 --json"
+)]
+pub(crate) struct StabilityArgs {
+    /// A model file, as fit, path or cluster write it
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+
+    /// The samples it was fitted to
+    #[arg(value_name = "DATA")]
+    pub(crate) data: PathBuf,
+
+    /// Number of refits, each on half of the samples
+    #[arg(long, value_name = "NUMBER", value_parser = positive, default_value = "20")]
+    pub(crate) resamples: usize,
 
     #[command(flatten)]
     pub(crate) options: DataOptions,

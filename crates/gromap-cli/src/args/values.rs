@@ -8,6 +8,24 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::machine;
 
+/// A number of prototypes, or `auto`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Count {
+    Auto,
+    Exactly(usize),
+}
+
+impl FromStr for Count {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            _ => positive(text).map(Self::Exactly).map_err(|error| format!("{error}, or auto")),
+        }
+    }
+}
+
 /// Width, height and channels of the picture in every row: `28x28`, `32x32x3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Picture {

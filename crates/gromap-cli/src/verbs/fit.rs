@@ -5,8 +5,9 @@ use serde_json::Map;
 
 use super::job::Job;
 use super::page::{self, Page};
-use super::{Exit, arrays};
+use super::{Exit, arrays, suggest};
 use crate::args::FitArgs;
+use crate::args::values::Count;
 use crate::failure::Outcome;
 use crate::output::{Existing, Output};
 use crate::recipe::{self, Asked, Goal};
@@ -19,11 +20,17 @@ pub(super) fn run(args: &FitArgs, asked: &Asked<'_>) -> Outcome<Exit> {
     let report = page::output(args.report.as_deref(), existing)?;
     let format = arrays::Format::of_option("--places", args.places.as_deref(), "")?;
     let places = Output::optional(args.places.as_deref(), existing);
+    let prototypes = match args.prototypes {
+        Count::Exactly(count) => count,
+        // What is printed or planned alone is so for a number of the usual size.
+        Count::Auto if args.options.print_config || args.options.dry_run => 50,
+        Count::Auto => suggest::count(&args.data, &args.options)?,
+    };
     let job = Job {
         goal: Goal::Map,
         data: &args.data,
         options: &args.options,
-        make: &|options| recipe::map(options, Some(args.prototypes)),
+        make: &|options| recipe::map(options, Some(prototypes)),
         levels: None,
     };
     job.check(output.iter().chain(&report).chain(&places))?;

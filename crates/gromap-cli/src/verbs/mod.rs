@@ -3,6 +3,7 @@
 
 mod arrays;
 mod cluster;
+mod compare;
 mod demo;
 mod describe;
 mod embed;
@@ -15,6 +16,8 @@ mod page;
 mod path;
 mod report;
 mod score;
+mod stability;
+mod suggest;
 mod transform;
 
 use std::io::{IsTerminal, Write};
@@ -59,6 +62,9 @@ pub(crate) fn run(arguments: &Arguments, matches: &ArgMatches, command: &clap::C
         Verb::Cluster(args) => cluster::run(args, &asked),
         Verb::Embed(args) => embed::run(args, &asked),
         Verb::Transform(args) => transform::run(args),
+        Verb::Compare(args) => compare::run(args),
+        Verb::Suggest(args) => suggest::run(args),
+        Verb::Stability(args) => stability::run(args),
         Verb::Score(args) => score::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Describe(args) => describe::run(args),

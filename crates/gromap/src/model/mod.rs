@@ -9,11 +9,15 @@
 //! | `clusters.rs` | clusters: the plan and a target without places |
 //! | `path.rs` | several numbers of prototypes on one similarity |
 //! | `placement.rs` | new samples |
+//! | `novelty.rs` | samples unlike any seen |
 //! | `own_places.rs` | a place of its own for every sample |
 //! | `links.rs` | the strongest links between prototypes |
+//! | `suggest.rs` | how many groups there are, by their `boundaries.rs` against those of a `reference.rs` without groups |
+//! | `stability.rs` | how much of the groups is found again in half of the samples |
 //! | `memory.rs` | what a fit will hold |
 //! | `file/` | a model as bytes, and back |
 
+mod boundaries;
 mod classical;
 mod clusters;
 mod coarse;
@@ -24,21 +28,28 @@ mod levels;
 mod links;
 mod many;
 mod memory;
+mod novelty;
 mod options;
 mod own_places;
 mod path;
 mod placement;
 mod preparation;
 mod prepared;
+mod reference;
+mod stability;
+mod suggest;
 
 use std::collections::HashMap;
 
+pub use self::novelty::{Comparison, Novelty, Shift};
 pub use self::options::{AlphaScale, Common, GromovClustering, GromovDr, Parameters, Target};
 pub use self::path::{Level, Path};
 use self::placement::Placement;
 pub use self::placement::{Placed, Places};
 use self::preparation::Preparation;
 pub use self::preparation::{Projection, Scaling};
+pub use self::stability::Stability;
+pub use self::suggest::{Candidate, Suggestion};
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::outcome::Outcome;
@@ -83,6 +94,8 @@ pub struct Model {
     pub links: Vec<(u32, u32, f64)>,
     /// Places of the training samples, N×d; `None` where every sample is a prototype, and for clusters.
     pub(crate) sample_places: Option<Matrix<'static>>,
+    /// How far the training samples are from their prototypes; `None` if that is not known.
+    pub(crate) reach: Option<novelty::Reach>,
     pub(crate) preparation: Preparation,
     pub(crate) placement: Placement,
 }

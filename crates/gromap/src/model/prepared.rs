@@ -1,5 +1,6 @@
 //! Data of any form on their way into a fit: one shape for samples, distances and similarities.
 
+use super::novelty::Reach;
 use super::options::{Common, Parameters};
 use super::own_places::{self, OwnPlaces};
 use super::placement::{Placement, RowStep};
@@ -241,6 +242,13 @@ impl<'a> Prepared<'a> {
         let kind = self.similarity().definiteness();
         let common = parameters.common();
         let certified = common.rule.is_free() && common.loss() == Loss::Square && kind.has_hard_optimum();
+        let features = self.features.as_ref().map(|samples| samples.means(&found.plan));
+        let reach = match (&self.samples, &self.features, &features) {
+            (Some(_), Some(samples), Some(means)) => {
+                Reach::of_training(&self.preparation, samples, means, &found.plan)?
+            }
+            _ => None,
+        };
         Ok(Model {
             parameters,
             fitted_to: self.fitted_to,
@@ -248,7 +256,8 @@ impl<'a> Prepared<'a> {
             sample_places,
             target: found.target,
             weights: found.plan.weights(),
-            features: self.features.as_ref().map(|samples| samples.means(&found.plan)),
+            features,
+            reach,
             feature_names: self.feature_names.clone(),
             table: self.table.clone(),
             ids: None,

@@ -47,6 +47,24 @@ impl<'a, S: Scalar> Matrix<'a, S> {
         Self { values: values.into(), rows, columns }
     }
 
+    /// Copies rows of equal length.
+    ///
+    /// ```
+    /// use gromap::Matrix;
+    /// assert_eq!(Matrix::from_rows(&[[1.0, 2.0], [3.0, 4.0]])?[(1, 0)], 3.0);
+    /// assert!(Matrix::from_rows(&[vec![1.0, 2.0], vec![3.0]]).is_err());
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn from_rows<R: AsRef<[S]>>(rows: &[R]) -> Result<Matrix<'static, S>> {
+        let columns = rows.first().map_or(0, |row| row.as_ref().len());
+        let mut values = Vec::with_capacity(rows.len() * columns);
+        for (i, row) in rows.iter().map(AsRef::as_ref).enumerate() {
+            Error::check_len(&format!("length of row {i}"), columns, row.len())?;
+            values.extend_from_slice(row);
+        }
+        Matrix::new(values, rows.len(), columns)
+    }
+
     /// A matrix of zeros.
     pub fn zeros(rows: usize, columns: usize) -> Self {
         Self { values: vec![S::default(); rows * columns].into(), rows, columns }

@@ -218,7 +218,7 @@ pub(crate) fn most_groups(samples: usize, prototypes: usize) -> usize {
 }
 
 /// Renames labels so that every name has weight; samples without weight join the first group.
-fn without_gaps(labels: &[u32], weights: &[f64]) -> (Vec<u32>, usize) {
+pub(crate) fn without_gaps(labels: &[u32], weights: &[f64]) -> (Vec<u32>, usize) {
     let largest = labels.iter().copied().max().unwrap_or(0) as usize;
     let mut names = vec![None; largest + 1];
     let mut count = 0;

@@ -36,6 +36,9 @@ impl Model {
         if let Some(features) = &self.features {
             Error::check_len("number of mean samples", n, features.rows())?;
         }
+        if let Some(reach) = &self.reach {
+            Error::check_len("spreads of the prototypes", n, reach.spreads.len())?;
+        }
         match (&self.target, self.is_map()) {
             (None, true) => {}
             (Some(target), false) => check_shape("target", target, (n, n))?,

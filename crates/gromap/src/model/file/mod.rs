@@ -73,6 +73,10 @@ impl Model {
             parts::write_texts(&mut out, "prototype_names", names);
         }
         parts::write_links(&mut out, &self.links);
+        if let Some(reach) = &self.reach {
+            out.vector("reach.spreads", &reach.spreads);
+            out.scalar("reach.limit", reach.limit);
+        }
         parts::write_plan(&mut out, "plan", &self.plan);
         if let Start::Plan(plan) = &self.parameters.common().init {
             parts::write_plan(&mut out, "start", plan);
@@ -121,6 +125,7 @@ impl Model {
             prototype_names: parts::read_texts(&mut from, "prototype_names")?,
             sample_places: from.has("sample_places").then(|| from.matrix("sample_places")).transpose()?,
             links: parts::read_links(&mut from)?,
+            reach: from.has("reach.limit").then(|| parts::read_reach(&mut from)).transpose()?,
             plan,
             kept: from.vector("kept")?,
             outcome: Outcome {

@@ -4,6 +4,7 @@ use super::container::{Reader, Writer, damaged};
 use super::header::MultiplierForm;
 use crate::affinity::{Multiplier, Training};
 use crate::error::{Error, Result};
+use crate::model::novelty::Reach;
 use crate::model::own_places::OwnPlaces;
 use crate::model::placement::{Placement, RowStep};
 use crate::model::preparation::Preparation;
@@ -119,6 +120,15 @@ pub(super) fn read_links(from: &mut Reader<'_>) -> Result<Vec<(u32, u32, f64)>> 
     Error::check_len("number of other ends of links", ends.len(), others.len())?;
     Error::check_len("number of shares of links", ends.len(), shares.len())?;
     Ok(ends.into_iter().zip(others).zip(shares).map(|((k, l), share)| (k, l, share)).collect())
+}
+
+pub(super) fn read_reach(from: &mut Reader<'_>) -> Result<Reach> {
+    let reach = Reach { spreads: from.vector("reach.spreads")?, limit: from.scalar("reach.limit")? };
+    let is_positive = reach.limit > 0.0 && reach.spreads.iter().all(|&spread| spread > 0.0);
+    match is_positive {
+        true => Ok(reach),
+        false => Err(damaged("how far its samples are is not positive")),
+    }
 }
 
 pub(super) fn write_preparation<'a>(out: &mut Writer<'a>, preparation: &'a Preparation) {

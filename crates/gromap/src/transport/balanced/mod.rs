@@ -177,20 +177,21 @@ impl Sinks {
             }
         }
         sinks.repair();
-        sinks.perturb();
         sinks
     }
 
     /// A unit more for every sink but the last, which pays for all: no sinks but all of them together are then filled by whole
     /// samples of equal weight, so that hardly a pivot moves nothing.
-    fn perturb(&mut self) {
-        let units = self.of.len() as i64 - 1;
-        if let Some((last, others)) = self.capacity.split_last_mut()
+    fn perturbed(&self) -> Vec<i64> {
+        let mut capacity = self.capacity.clone();
+        let units = capacity.len() as i64 - 1;
+        if let Some((last, others)) = capacity.split_last_mut()
             && *last > units
         {
             *last -= units;
             others.iter_mut().for_each(|capacity| *capacity += 1);
         }
+        capacity
     }
 
     /// Bounds that leave no room, but for their last digit, are given it.

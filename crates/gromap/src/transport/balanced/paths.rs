@@ -58,7 +58,8 @@ struct Flow<'a> {
     /// What every sink has too much; negative where there is room.
     excess: Vec<i64>,
     v: Vec<f64>,
-    /// For every two sinks the sample that it costs least to move, and the others that are listed.
+    /// For every two sinks what it costs least to move a sample, which it is, and the others that are listed.
+    least: Vec<f64>,
     steps: Vec<Step>,
     search: Search,
 }
@@ -66,7 +67,6 @@ struct Flow<'a> {
 /// From one sink to another.
 #[derive(Clone)]
 struct Step {
-    cost: f64,
     sample: u32,
     /// By cost, the least last.
     listed: Vec<(f64, u32)>,
@@ -85,7 +85,7 @@ const NONE: u32 = u32::MAX;
 
 impl Step {
     fn new() -> Self {
-        Self { cost: f64::INFINITY, sample: NONE, listed: Vec::with_capacity(LISTED), limit: f64::INFINITY }
+        Self { sample: NONE, listed: Vec::with_capacity(LISTED), limit: f64::INFINITY }
     }
 
     /// Lists a sample if it is one of the cheapest; equal ones by their number.
@@ -108,22 +108,26 @@ impl Step {
         }
     }
 
-    /// Takes the cheapest that is still there.
-    fn settle(&mut self, is_there: impl Fn(u32) -> bool) {
+    /// Takes the cheapest that is still there; what it costs.
+    fn settle(&mut self, is_there: impl Fn(u32) -> bool) -> f64 {
         while self.listed.pop_if(|&mut (_, sample)| !is_there(sample)).is_some() {}
-        (self.cost, self.sample) = self.listed.last().copied().unwrap_or((f64::INFINITY, NONE));
+        let (cost, sample) = self.listed.last().copied().unwrap_or((f64::INFINITY, NONE));
+        self.sample = sample;
+        cost
     }
 }
 
 impl<'a> Flow<'a> {
     fn new(costs: &'a Matrix<'a>, units: &'a [i64], sinks: &Sinks, v: Vec<f64>) -> Self {
         let n = v.len();
-        let home = nearest(costs, &v);
         let mut excess: Vec<i64> = sinks.capacity.iter().map(|capacity| -capacity).collect();
         let mut members = vec![Vec::new(); n];
-        for (i, (&sink, &units)) in home.iter().zip(units).enumerate().filter(|(_, (_, units))| **units > 0) {
-            members[sink as usize].push(i as u32);
-            excess[sink as usize] += units;
+        let mut home = vec![0; units.len()];
+        for (i, &units) in units.iter().enumerate().filter(|(_, units)| **units > 0) {
+            let sink = roomiest(costs.row(i), &v, &excess);
+            home[i] = sink as u32;
+            members[sink].push(i as u32);
+            excess[sink] += units;
         }
         let of_sink = |(a, members): (usize, &Vec<u32>)| {
             let mut steps = vec![Step::new(); n];
@@ -132,21 +136,22 @@ impl<'a> Flow<'a> {
                 let own = row[a];
                 steps.iter_mut().zip(row).for_each(|(step, cost)| step.offer(cost - own, i));
             }
-            steps.iter_mut().for_each(|step| step.settle(|_| true));
             steps
         };
-        let steps = members.par_iter().enumerate().flat_map_iter(of_sink).collect();
+        let mut steps: Vec<Step> = members.par_iter().enumerate().flat_map_iter(of_sink).collect();
+        let least = steps.iter_mut().map(|step| step.settle(|_| true)).collect();
         let search = Search { distances: vec![0.0; n], from: vec![NONE; n], is_done: vec![false; n] };
-        Self { costs, units, home, splits: BTreeMap::new(), members, excess, v, steps, search }
+        Self { costs, units, home, splits: BTreeMap::new(), members, excess, v, least, steps, search }
     }
 
-    fn step(&self, a: usize, b: usize) -> &Step {
-        &self.steps[a * self.v.len() + b]
+    /// The sample that it costs least to move.
+    fn mover(&self, a: usize, b: usize) -> u32 {
+        self.steps[a * self.v.len() + b].sample
     }
 
     fn length(&self, a: usize, b: usize) -> f64 {
         // Below zero it is rounding.
-        (self.step(a, b).cost + (self.v[a] - self.v[b])).max(0.0)
+        (self.least[a * self.v.len() + b] + (self.v[a] - self.v[b])).max(0.0)
     }
 
     /// How much of a sample is at a sink.
@@ -161,7 +166,7 @@ impl<'a> Flow<'a> {
     /// The nearest sink with room, and potentials with which the way to it has length zero; `None` where no way leads.
     fn shortest(&mut self) -> Option<usize> {
         let n = self.v.len();
-        let Self { search, steps, v, excess, .. } = self;
+        let Self { search, least, v, excess, .. } = self;
         for a in 0..n {
             search.distances[a] = if excess[a] > 0 { 0.0 } else { f64::INFINITY };
             (search.from[a], search.is_done[a]) = (NONE, false);
@@ -175,10 +180,12 @@ impl<'a> Flow<'a> {
             }
             search.is_done[a] = true;
             let (so_far, v_a) = (search.distances[a], v[a]);
-            for (b, step) in steps[a * n..(a + 1) * n].iter().enumerate() {
-                let distance = so_far + (step.cost + (v_a - v[b])).max(0.0);
-                if distance < search.distances[b] && !search.is_done[b] {
-                    (search.distances[b], search.from[b]) = (distance, a as u32);
+            let ends = search.distances.iter_mut().zip(&mut search.from);
+            for ((end, from), (cost, v_b)) in ends.zip(least[a * n..(a + 1) * n].iter().zip(&*v)) {
+                let distance = so_far + (cost + (v_a - v_b)).max(0.0);
+                // Sinks that are done are nearer.
+                if distance < *end {
+                    (*end, *from) = (distance, a as u32);
                 }
             }
         };
@@ -196,7 +203,7 @@ impl<'a> Flow<'a> {
         let mut b = to;
         while self.search.from[b] != NONE {
             let a = self.search.from[b] as usize;
-            way.push((self.step(a, b).sample, a, b));
+            way.push((self.mover(a, b), a, b));
             b = a;
         }
         let most = self.excess[b].min(-self.excess[to]);
@@ -241,11 +248,12 @@ impl<'a> Flow<'a> {
     fn enter(&mut self, sample: u32, sink: usize) {
         self.members[sink].push(sample);
         let (n, row) = (self.v.len(), self.costs.row(sample as usize));
-        for (step, cost) in self.steps[sink * n..(sink + 1) * n].iter_mut().zip(row) {
+        let steps = self.steps[sink * n..(sink + 1) * n].iter_mut().zip(&mut self.least[sink * n..(sink + 1) * n]);
+        for ((step, least), cost) in steps.zip(row) {
             let cost = cost - row[sink];
             step.offer(cost, sample);
-            if (cost, sample) < (step.cost, step.sample) {
-                (step.cost, step.sample) = (cost, sample);
+            if (cost, sample) < (*least, step.sample) {
+                (*least, step.sample) = (cost, sample);
             }
         }
     }
@@ -257,17 +265,18 @@ impl<'a> Flow<'a> {
         let n = self.v.len();
         for b in 0..n {
             if self.steps[sink * n + b].sample == sample {
-                let mut step = std::mem::replace(&mut self.steps[sink * n + b], Step { cost: 0.0, sample: NONE, listed: vec![], limit: 0.0 });
-                step.settle(|sample| self.held(sample, sink) > 0);
+                let mut step =
+                    std::mem::replace(&mut self.steps[sink * n + b], Step { sample: NONE, listed: vec![], limit: 0.0 });
+                let mut cost = step.settle(|sample| self.held(sample, sink) > 0);
                 if step.sample == NONE && step.limit < f64::INFINITY {
                     step.limit = f64::INFINITY;
                     for &i in &self.members[sink] {
                         let row = self.costs.row(i as usize);
                         step.offer(row[b] - row[sink], i);
                     }
-                    step.settle(|_| true);
+                    cost = step.settle(|_| true);
                 }
-                self.steps[sink * n + b] = step;
+                (self.steps[sink * n + b], self.least[sink * n + b]) = (step, cost);
             }
         }
     }
@@ -301,7 +310,7 @@ impl<'a> Flow<'a> {
                 return None;
             }
             (0..n).filter(|&sink| !is_tied[sink]).for_each(|sink| self.v[sink] -= length);
-            hooks.push((self.step(b, a).sample, a as u32));
+            hooks.push((self.mover(b, a), a as u32));
             (0..n).filter(|&sink| part[sink] == part[b]).for_each(|sink| is_tied[sink] = true);
         }
         Some(hooks)
@@ -322,6 +331,14 @@ impl<'a> Flow<'a> {
         let cost = |sample: usize, sink: usize| self.costs[(sample, sink)];
         Basis::new(self.units.to_vec(), self.home, &splits, self.v.len(), cost)
     }
+}
+
+/// The sink of the lowest cost less potential; of equal ones, that with the most room, so that ties are no reason to move later.
+fn roomiest(row: &[f64], v: &[f64], excess: &[i64]) -> usize {
+    let reduced = row.iter().zip(v).map(|(cost, v)| cost - v);
+    let least = reduced.clone().fold(f64::INFINITY, |a, b| if b < a { b } else { a });
+    let best = reduced.enumerate().filter(|(_, cost)| *cost == least).map(|(sink, _)| sink);
+    best.reduce(|a, b| if excess[b] < excess[a] { b } else { a }).unwrap_or(0)
 }
 
 /// Samples that are split in a circle of sinks, each with the sink that it leaves and the one that it goes to.

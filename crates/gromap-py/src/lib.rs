@@ -189,6 +189,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::cluster, module)?)?;
     module.add_function(wrap_pyfunction!(model::fit, module)?)?;
     module.add_function(wrap_pyfunction!(model::path, module)?)?;
+    module.add_function(wrap_pyfunction!(report::blocks, module)?)?;
     module.add_function(wrap_pyfunction!(report::html, module)?)?;
     module.add_function(wrap_pyfunction!(report::svg, module)?)?;
     module.add_function(wrap_pyfunction!(srgw, module)?)?;

@@ -196,7 +196,10 @@ impl<'a> Blocks<'a> {
             "<image x=\"{left}\" y=\"{top}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" preserveAspectRatio=\"none\" \
              style=\"image-rendering: pixelated\" href=\"data:image/png;base64,{file}\"/>"
         );
-        let _ = writeln!(svg, "<rect x=\"{left}\" y=\"{top}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"#9aa1ad\"/>");
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{left}\" y=\"{top}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"#9aa1ad\"/>"
+        );
         let mut lines = String::new();
         bands(&self.rows, HEIGHT, |cluster, from, to| {
             if from > 0.0 {
@@ -227,7 +230,9 @@ impl<'a> Blocks<'a> {
                 let pixel = y * width + at * width / columns;
                 sums[pixel] += match &self.samples {
                     Some(samples) => value(samples, i as usize, j as usize),
-                    None => self.summary[(self.rows.labels[i as usize] as usize, self.columns.labels[j as usize] as usize)],
+                    None => {
+                        self.summary[(self.rows.labels[i as usize] as usize, self.columns.labels[j as usize] as usize)]
+                    }
                 };
                 counts[pixel] += 1;
             }
@@ -270,7 +275,9 @@ impl<'a> Blocks<'a> {
 
     /// The members of every cluster of a side, with names.
     fn table(&self, what: &str, side: &Side<'_>) -> String {
-        let mut text = format!("<h2>Clusters of {what}</h2>\n<table><tr><th>cluster</th><th>{what}</th><th>among them</th></tr>\n");
+        let mut text = format!(
+            "<h2>Clusters of {what}</h2>\n<table><tr><th>cluster</th><th>{what}</th><th>among them</th></tr>\n"
+        );
         for &cluster in &side.order {
             let members = side.members.iter().filter(|&&member| side.labels[member as usize] as usize == cluster);
             let named: Vec<String> = members.take(NAMED).map(|&member| shortened(&side.name(member), 40)).collect();
@@ -305,7 +312,10 @@ fn bands(side: &Side<'_>, length: f64, mut draw: impl FnMut(usize, f64, f64)) {
 }
 
 fn number(svg: &mut String, (x, y): (f64, f64), anchor: &str, cluster: usize) {
-    let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"#6b7280\" font-size=\"11\">{cluster}</text>");
+    let _ = writeln!(
+        svg,
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"#6b7280\" font-size=\"11\">{cluster}</text>"
+    );
 }
 
 /// From values to colours, light to dark.
@@ -417,7 +427,9 @@ mod tests {
     fn what_does_not_fit_is_named() {
         let (rows, columns, summary) = labels();
         let error = |blocks: Result<Blocks<'_>, Error>| blocks.err().unwrap().to_string();
-        assert!(error(Blocks::new(&[0, 2], &columns, &summary)).contains("clusters of samples, of which one is number 2"));
+        assert!(
+            error(Blocks::new(&[0, 2], &columns, &summary)).contains("clusters of samples, of which one is number 2")
+        );
         let few = Matrix::zeros(3, 3);
         let refused = Blocks::new(&rows, &columns, &summary).unwrap().samples(Samples::from(&few));
         assert_eq!(error(refused), "samples: expected 4, found 3");

@@ -3,6 +3,7 @@
 
 mod arrays;
 mod cluster;
+mod coot;
 mod demo;
 mod embed;
 mod fit;

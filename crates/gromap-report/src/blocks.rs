@@ -213,9 +213,7 @@ impl<'a> Blocks<'a> {
             if from > 0.0 {
                 let _ = write!(lines, "M{:.1} {top}v{HEIGHT}", left + from);
             }
-            if to - from >= READABLE.1 + 3.0 {
-                number(svg, (left + (from + to) / 2.0, top - 7.0), "middle", cluster);
-            }
+            above(svg, (left + (from + to) / 2.0, top - 7.0), to - from, cluster);
         });
         let _ = writeln!(svg, "<path d=\"{lines}\" stroke=\"#c43c51\" stroke-width=\"0.8\" fill=\"none\"/>");
     }
@@ -268,8 +266,8 @@ impl<'a> Blocks<'a> {
                 }
             }
         }
-        for (x, &l) in self.columns.order.iter().enumerate().filter(|_| cell >= READABLE.1 + 3.0) {
-            number(svg, (left + (x as f64 + 0.5) * cell, top - 7.0), "middle", l);
+        for (x, &l) in self.columns.order.iter().enumerate() {
+            above(svg, (left + (x as f64 + 0.5) * cell, top - 7.0), cell, l);
         }
     }
 
@@ -316,6 +314,17 @@ fn number(svg: &mut String, (x, y): (f64, f64), anchor: &str, cluster: usize) {
         svg,
         "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"#6b7280\" font-size=\"11\">{cluster}</text>"
     );
+}
+
+/// The number of a column: upright where there is no room for it, and none where there is no room for that either.
+fn above(svg: &mut String, (x, y): (f64, f64), room: f64, cluster: usize) {
+    if room >= 7.0 * cluster.to_string().len() as f64 + 5.0 {
+        number(svg, (x, y), "middle", cluster);
+    } else if room >= READABLE.1 {
+        let _ = write!(svg, "<g transform=\"translate({:.1} {y:.1}) rotate(-90)\">", x + 4.0);
+        number(svg, (0.0, 0.0), "start", cluster);
+        svg.push_str("</g>\n");
+    }
 }
 
 /// From values to colours, light to dark.
@@ -457,7 +466,7 @@ mod tests {
         let page = Blocks::new(&rows, &columns, &summary).unwrap().ids(&names).unwrap().title("<x>").html();
         assert!(page.contains("&lt;b&gt;") && !page.contains("<b>") && !page.contains("<x>"));
         assert!(!page.contains("<script") && page.contains("default-src 'none'"));
-        assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"));
+        assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("://"));
     }
 
     #[test]

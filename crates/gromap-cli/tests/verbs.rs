@@ -452,3 +452,29 @@ fn coot_refuses_what_it_has_no_use_for() {
         assert!(refused.contains("has no effect") && refused.contains("--method coot"), "{refused}");
     }
 }
+
+/// Names of nodes go from the list of edges to labels, to the page and to the report of the model.
+#[test]
+fn nodes_keep_their_names() {
+    let bench = Bench::new();
+    let clique = |names: [&str; 5]| {
+        let pairs = (0..5).flat_map(|i| (i + 1..5).map(move |j| (i, j)));
+        pairs.map(|(i, j)| format!("{},{}\n", names[i], names[j])).collect::<String>()
+    };
+    let (ours, theirs) = (["zoë", "al", "bo", "cy", "-x"], ["7", "di", "ed", "fay", "gus"]);
+    bench.write("g.edges", clique(ours) + &clique(theirs) + "zoë,7\nal,al\nbo,al\n");
+    bench.json(&["cluster", "g.edges", "--clusters", "2", "-o", "labels.csv"]);
+    let text = bench.text("labels.csv");
+    let labels: std::collections::BTreeMap<&str, &str> =
+        text.lines().skip(1).filter_map(|line| line.split_once(',')).collect();
+    assert_eq!(labels.len(), 10, "{text}");
+    let all = |names: [&str; 5]| names.map(|name| labels[if name == "-x" { "'-x" } else { name }]);
+    assert!(all(ours).iter().all(|label| *label == all(ours)[0]) && all(theirs).iter().all(|l| *l == all(theirs)[0]));
+    assert_ne!(all(ours)[0], all(theirs)[0]);
+    bench.json(&["fit", "g.edges", "--prototypes", "3", "-o", "g.gromap", "--report", "map.html"]);
+    bench.json(&["report", "g.gromap", "--data", "g.edges", "-o", "again.html"]);
+    for page in ["map.html", "again.html"] {
+        let ids = page_data(&bench.text(page))["ids"].to_string();
+        assert!(ids.contains("zoë") && ids.contains("gus"), "{page}: {ids}");
+    }
+}

@@ -113,7 +113,7 @@ pub(crate) struct AboutBlocks<'py> {
 
 /// A co-clustered matrix as a page, or as a static picture.
 #[pyfunction]
-pub(crate) fn blocks(py: Python<'_>, about: AboutBlocks<'_>, is_picture: bool) -> PyResult<String> {
+pub(crate) fn blocks<'py>(py: Python<'py>, about: AboutBlocks<'py>, is_picture: bool) -> PyResult<String> {
     let summary = matrix(&about.summary)?;
     let mut blocks = Blocks::new(&about.labels, &about.feature_labels, &summary).map_err(refused)?;
     if let Some(samples) = &about.samples {

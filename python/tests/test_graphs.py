@@ -111,6 +111,13 @@ def test_what_is_no_graph_is_refused(graph, message):
         communities(graph, 2)
 
 
+def test_of_two_starts_the_lower_loss_is_kept():
+    graph, _ = block_model([150, 90, 60, 50, 40], 0.12, 0.03, hubs=True)
+    losses = {init: communities(graph, 5, init=init).loss_ for init in ("auto", "agglomerative", "spectral")}
+    assert losses["auto"] == min(losses.values())
+    assert losses["agglomerative"] != losses["spectral"]
+
+
 def test_graphs_of_networkx_keep_their_names_and_order(tmp_path):
     nx = pytest.importorskip("networkx")
     array, groups = block_model([60, 60], 0.2, 0.01)

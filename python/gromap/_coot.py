@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from pathlib import PurePath
 from types import SimpleNamespace
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_scalar
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from gromap import _arguments as given
 from gromap import _core
+from gromap._files import write_atomically
 
 
 class CootClustering(ClusterMixin, BaseEstimator):
@@ -134,3 +136,32 @@ class CootClustering(ClusterMixin, BaseEstimator):
         self.stop_reason_, self.hardness_ = found["stop_reason"], found["hardness"]
         self.n_iter_ = len(self.loss_curve_) - 1
         return self
+
+    def report(self, path, X=None, *, title=None, ids=None):
+        """Write a picture of the co-clustered matrix: rows and columns in the order of their clusters, the means of blocks beside it.
+
+        Parameters
+        ----------
+        path : str or path-like
+            ``.html`` is a page that also lists the members of every cluster, ``.svg`` the picture alone. Neither needs a network.
+        X : array-like of shape (n_samples, n_features), optional
+            What was fitted; without it every value is shown as the mean of its block.
+        title : str, optional
+        ids : sequence of n_samples, optional
+            Names of the samples.
+        """
+        check_is_fitted(self)
+        ending = PurePath(path).suffix.lower()
+        if ending not in (".html", ".htm", ".svg"):
+            raise ValueError(f"path must end in .html or .svg, not in {ending!r}")
+        names = getattr(self, "feature_names_in_", None)
+        about = SimpleNamespace(
+            labels=self.labels_.tolist(),
+            feature_labels=self.feature_labels_.tolist(),
+            summary=self.summary_,
+            samples=None if X is None else validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False),
+            title=title,
+            ids=None if ids is None else [str(name) for name in ids],
+            feature_names=None if names is None else names.tolist(),
+        )
+        write_atomically(path, _core.blocks(about, ending == ".svg").encode())

@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing, check_scalar
 from sklearn.utils.validation import _check_sample_weight, _get_feature_names, check_is_fitted, validate_data
 
 from gromap import _arguments as given
-from gromap import _core, _sure, table
+from gromap import _core, _graph, _sure, table
 from gromap._files import write_atomically
 from gromap._progress import Bar, CallbackSupportMixin, SklearnCallbacks, Watch, with_callbacks
 
@@ -25,8 +25,8 @@ _CONTRAST = ("feature", "mean", "against_rest", "against_neighbors")
 
 _FLOATS = [np.float64, np.float32]
 
-# What scikit-learn notes of the samples; all other fitted values follow from the model.
-_OF_SAMPLES = ("n_features_in_", "feature_names_in_")
+# What is known of the samples; all other fitted values follow from the model.
+_OF_SAMPLES = ("n_features_in_", "feature_names_in_", "node_names_")
 
 # Frames from a warning to whoever called fit: scikit-learn's callbacks put one of their own between.
 _USER = 4 if hasattr(CallbackSupportMixin, "set_callbacks") else 3
@@ -71,7 +71,8 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             With ``precomputed="similarity"`` an ndarray, a scipy sparse matrix, or a factor ``(A,)``; with
             ``precomputed="graph"`` an ndarray or a scipy sparse matrix; with ``precomputed="distance"`` an ndarray; each of
             shape (n_samples, n_samples). Frames with text or dates are made numbers of by the rules of :func:`gromap.table.read`,
-            whose result is taken too.
+            whose result is taken too. A graph may also be one of networkx, whose edges weigh their ``weight`` or 1, or the
+            name of a GraphML file; ``node_names_`` then has its nodes, in the order of all that is said of samples.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Equal by default.
@@ -330,6 +331,11 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         tabulated = self._tabulated(X)
         if tabulated is not None:
             X = tabulated.X
+        if self.precomputed == "graph":
+            X, names = _graph.weights_and_names(X)
+            self.__dict__.pop("node_names_", None)
+            if names is not None:
+                self.node_names_ = names
         if self.precomputed is None:
             X = self._validated(X)
         elif self.precomputed != "similarity" or not isinstance(X, tuple):

@@ -413,7 +413,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _level(self, size, model, dtype):
         """An estimator of one size with a model of that size."""
         level = type(self)(**{**self.get_params(), "n_prototypes": size})
-        for name in ("n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_", "node_names_"):
             if hasattr(self, name):
                 setattr(level, name, getattr(self, name))
         level._read_model(model, dtype)

@@ -57,6 +57,7 @@ def describe(
     single=True,
 ):
     """What is known of the samples and the prototypes, as the bindings read it; of one map, or of levels in turn."""
+    ids = getattr(estimator, "node_names_", None) if ids is None else ids
     columns = {} if columns is None else {str(name): columns[name] for name in columns}
     features = getattr(estimator, "feature_names_in_", None)
     return SimpleNamespace(

@@ -241,7 +241,7 @@ def balanced_transport(C, a=None, b=None, epsilon=None, max_iter=10_000, tol=1e-
     Parameters
     ----------
     C : ndarray of shape (N, n), or tuple (X, F)
-        Costs, or features of the samples, N x p, and of the points, n x p, whose squared distances they are.
+        Costs, which may be negative, or features of the samples, N x p, and of the points, n x p, whose squared distances they are.
     a, b : array of shape (N,) and (n,), optional
         Weights of samples and points, which must sum alike and are scaled to sum 1; uniform by default.
     epsilon : float, optional

@@ -1,5 +1,7 @@
 """Graphs as data: communities come back, and what is odd about a graph is defined."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -107,3 +109,49 @@ def test_a_start_by_labels():
 def test_what_is_no_graph_is_refused(graph, message):
     with pytest.raises(ValueError, match=message):
         communities(graph, 2)
+
+
+def test_of_two_starts_the_lower_loss_is_kept():
+    graph, _ = block_model([150, 90, 60, 50, 40], 0.12, 0.03, hubs=True)
+    losses = {init: communities(graph, 5, init=init).loss_ for init in ("auto", "agglomerative", "spectral")}
+    assert losses["auto"] == min(losses.values())
+    assert losses["agglomerative"] != losses["spectral"]
+
+
+def test_graphs_of_networkx_keep_their_names_and_order(tmp_path):
+    nx = pytest.importorskip("networkx")
+    array, groups = block_model([60, 60], 0.2, 0.01)
+    graph = nx.Graph()
+    order = np.random.default_rng(0).permutation(120)
+    graph.add_nodes_from(f"node {i}" for i in order)
+    for i, j in zip(*sp.triu(array).nonzero(), strict=True):
+        graph.add_edge(f"node {i}", f"node {j}", weight=2.0)
+    found = communities(graph, 2)
+    assert list(found.node_names_) == [f"node {i}" for i in order]
+    np.testing.assert_array_equal(found.labels_, communities(2 * array[order][:, order], 2).labels_)
+    assert metrics.adjusted_rand_score(groups[order], found.labels_) == 1.0
+    nx.write_graphml(graph, tmp_path / "g.graphml")
+    again = communities(tmp_path / "g.graphml", 2)
+    np.testing.assert_array_equal(again.node_names_, found.node_names_)
+    np.testing.assert_array_equal(again.labels_, found.labels_)
+    assert list(pickle.loads(pickle.dumps(found)).node_names_) == list(found.node_names_)
+    assert not hasattr(found.fit(array), "node_names_")
+    GromovDR(12, precomputed="graph", random_state=0).fit(graph).report(tmp_path / "map.html")
+
+
+def test_directions_and_parallel_edges_of_networkx_add_up():
+    nx = pytest.importorskip("networkx")
+    array, _ = block_model([40, 40], 0.3, 0.02)
+    both = nx.MultiDiGraph()
+    both.add_nodes_from(range(80))
+    both.add_edges_from(zip(*array.nonzero(), strict=True))
+    both.add_edges_from(zip(*array.nonzero(), strict=True))
+    assert communities(both, 2).loss_ == communities(array, 2).loss_
+
+
+def test_files_that_are_no_graphs_are_refused(tmp_path):
+    nx = pytest.importorskip("networkx")
+    with pytest.raises(ValueError, match="ending .graphml"):
+        communities("graph.txt", 2)
+    with pytest.raises(ValueError, match="0 nodes"):
+        communities(nx.Graph(), 2)

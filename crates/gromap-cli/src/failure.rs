@@ -114,13 +114,14 @@ impl fmt::Display for Failure {
 }
 
 /// The names of the core's parameters as options. A parameter that is not here is a property of the data.
-const OPTIONS: [(&str, &str); 14] = [
+const OPTIONS: [(&str, &str); 15] = [
     ("n_prototypes", "--prototypes"),
     ("number of prototypes of a path", "--prototypes"),
     ("perplexity", "--perplexity"),
     ("number of perplexities", "--perplexity"),
     ("neighbors", "--neighbors"),
     ("dims", "--dims"),
+    ("n_feature_clusters", "--feature-clusters"),
     ("n_init", "--n-init"),
     ("alpha", "--alpha"),
     ("gamma", "--gamma"),

@@ -43,16 +43,26 @@ impl Asked<'_> {
         given.is_none() || given != default
     }
 
-    fn is_given(&self, id: &str) -> bool {
+    pub(crate) fn is_given(&self, id: &str) -> bool {
         self.matches.value_source(id) == Some(ValueSource::CommandLine)
+    }
+
+    /// Whether an option has this very word for its value.
+    pub(crate) fn says(&self, id: &str, word: &str) -> bool {
+        self.matches.get_raw(id).and_then(|mut values| values.next_back()).is_some_and(|value| value == word)
+    }
+
+    /// Refuses those of these options that were given.
+    pub(crate) fn refuse(&self, ids: &[&str], reason: &str) -> Outcome<()> {
+        match ids.iter().find(|id| self.changed(id)) {
+            Some(id) => Err(Failure::usage(format!("--{} has no effect: {reason}", id.replace('_', "-")))),
+            None => Ok(()),
+        }
     }
 
     /// Refuses options that would have no effect.
     pub(crate) fn check(&self, goal: Goal, options: &FitOptions) -> Outcome<()> {
-        let refuse = |ids: &[&str], reason: &str| match ids.iter().find(|id| self.changed(id)) {
-            Some(id) => Err(Failure::usage(format!("--{} has no effect: {reason}", id.replace('_', "-")))),
-            None => Ok(()),
-        };
+        let refuse = |ids: &[&str], reason: &str| self.refuse(ids, reason);
         let method = options.method;
         match goal {
             Goal::Clusters => {
@@ -193,6 +203,11 @@ pub(crate) fn start(init: &str, prototypes: usize, weights: &SampleWeights, room
 
 /// What prototypes weigh: a word, or a file with the share of each.
 pub(crate) fn prototype_weights(given: &str, prototypes: usize, room: Room) -> Outcome<PrototypeWeights> {
+    shares("--prototype-weights", given, (prototypes, "prototypes"), room)
+}
+
+/// The shares that an option gives to so many things: a word, or a file with the share of each.
+pub(crate) fn shares(option: &str, given: &str, (count, what): (usize, &str), room: Room) -> Outcome<PrototypeWeights> {
     if let Ok(weights) = given.parse() {
         return Ok(weights);
     }
@@ -200,20 +215,20 @@ pub(crate) fn prototype_weights(given: &str, prototypes: usize, room: Room) -> O
     if !path.is_file() {
         let names: Vec<&str> = PrototypeWeights::names().collect();
         let (given, words) = (clipped(given), names.join(", "));
-        let failure = Failure::usage(format!("--prototype-weights {given} is neither a file nor one of {words}"));
+        let failure = Failure::usage(format!("{option} {given} is neither a file nor one of {words}"));
         return Err(match near_miss(&given, names) {
-            Some(near) => failure.hint(format!("did you mean --prototype-weights {near}?")),
+            Some(near) => failure.hint(format!("did you mean {option} {near}?")),
             None => failure,
         });
     }
     let mut words = vector::read(path, room)?;
     // Of so few values a number is hardly a header.
-    if words.len() == prototypes + 1 && words[0].parse::<f64>().is_err() {
+    if words.len() == count + 1 && words[0].parse::<f64>().is_err() {
         words.remove(0);
     }
-    if words.len() != prototypes {
+    if words.len() != count {
         let (given, found) = (clipped(given), words.len());
-        return Err(Failure::data(format!("{given} has {found} shares, but there are {prototypes} prototypes")));
+        return Err(Failure::data(format!("{given} has {found} shares, but there are {count} {what}")));
     }
     Ok(PrototypeWeights::Given(vector::numbers(&words, given)?))
 }

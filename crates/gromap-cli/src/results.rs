@@ -4,7 +4,7 @@ use std::fmt;
 
 use gromap::metrics::Agreement;
 use gromap::similarity::Definiteness;
-use gromap::{Method, Model};
+use gromap::{Matrix, Model, Outcome, Plan};
 use gromap_report::Classes;
 use serde_json::{Map, Value, json};
 
@@ -78,7 +78,7 @@ fn counts(classes: &Classes, labels: &[u32], count: usize) -> Vec<Vec<usize>> {
 /// The size of a run, its options and its timings.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
-    pub(crate) method: Method,
+    pub(crate) method: &'static str,
     pub(crate) samples: usize,
     pub(crate) features: Option<usize>,
     /// Number of prototypes or clusters that were requested.
@@ -93,11 +93,17 @@ pub(crate) struct Run {
 #[derive(Debug)]
 pub(crate) struct Summary<'a> {
     pub(crate) run: Run,
-    pub(crate) model: &'a Model,
+    pub(crate) outcome: &'a Outcome,
+    /// Of the prototypes.
+    weights: Vec<f64>,
+    /// Where they are, if they are on a map.
+    places: Option<&'a Matrix<'static>>,
     labels: Vec<u32>,
     pub(crate) classes: Option<&'a Classes>,
     pub(crate) scores: Option<Scores>,
     lists_prototypes: bool,
+    /// What else there is to say to people.
+    more: String,
 }
 
 /// One line of the table.
@@ -112,7 +118,21 @@ struct Line<'a> {
 impl<'a> Summary<'a> {
     pub(crate) fn new(run: Run, model: &'a Model, classes: Option<&'a Classes>) -> gromap::Result<Self> {
         let scores = classes.map(|classes| Scores::of_model(classes, model)).transpose()?;
-        Ok(Self { run, model, labels: model.plan.labels(), classes, scores, lists_prototypes: true })
+        let places = model.is_map().then_some(&model.prototypes);
+        let (outcome, weights, labels) = (&model.outcome, model.weights.clone(), model.plan.labels());
+        Ok(Self { run, outcome, weights, places, labels, classes, scores, lists_prototypes: true, more: String::new() })
+    }
+
+    /// Clusters that are no model, and what else there is to say of them to people.
+    pub(crate) fn of_plan(
+        run: Run,
+        (plan, outcome): (&Plan, &'a Outcome),
+        classes: Option<&'a Classes>,
+        more: String,
+    ) -> gromap::Result<Self> {
+        let (weights, labels) = (plan.weights(), plan.labels());
+        let scores = classes.map(|classes| Scores::of_labels(classes, &labels)).transpose()?;
+        Ok(Self { run, outcome, weights, places: None, labels, classes, scores, lists_prototypes: true, more })
     }
 
     /// The same without a line for every prototype.
@@ -122,12 +142,12 @@ impl<'a> Summary<'a> {
 
     /// All warnings, of the data and of the fit.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        self.run.warnings.iter().chain(&self.model.outcome.warnings).cloned().collect()
+        self.run.warnings.iter().chain(&self.outcome.warnings).cloned().collect()
     }
 
     /// The prototypes that are used, the heaviest first.
     fn lines(&self) -> Vec<Line<'a>> {
-        let count = self.model.weights.len();
+        let count = self.weights.len();
         let mut members = vec![0; count];
         self.labels.iter().for_each(|&label| members[label as usize] += 1);
         let tables = self.classes.map(|classes| (counts(classes, &self.labels, count), classes));
@@ -142,7 +162,7 @@ impl<'a> Summary<'a> {
             .map(|index| Line {
                 index,
                 members: members[index],
-                weight: self.model.weights[index],
+                weight: self.weights[index],
                 majority: majority(index),
             })
             .collect();
@@ -152,8 +172,7 @@ impl<'a> Summary<'a> {
 
     /// The keys that every fit has; `docs/json.md` says what they mean.
     pub(crate) fn to_json(&self) -> Map<String, Value> {
-        let Self { run, model, .. } = self;
-        let outcome = &model.outcome;
+        let Self { run, outcome, .. } = self;
         let lines = self.lines();
         let listed = if self.lists_prototypes { &lines[..] } else { &[] };
         let prototypes: Vec<Value> = listed.iter().map(|line| self.line_json(line)).collect();
@@ -163,12 +182,12 @@ impl<'a> Summary<'a> {
         });
         let object = json!({
             "version": env!("CARGO_PKG_VERSION"),
-            "method": run.method.name(),
+            "method": run.method,
             "n_samples": run.samples,
             "n_features": run.features,
             "n_prototypes": run.prototypes,
             "n_used": lines.len(),
-            "dims": model.is_map().then(|| model.prototypes.columns()),
+            "dims": self.places.map(Matrix::columns),
             "loss": outcome.loss,
             "loss_history": outcome.history,
             "stop_reason": outcome.stop.name(),
@@ -189,7 +208,7 @@ impl<'a> Summary<'a> {
     }
 
     fn line_json(&self, line: &Line<'_>) -> Value {
-        let place = self.model.is_map().then(|| self.model.prototypes.row(line.index));
+        let place = self.places.map(|places| places.row(line.index));
         json!({
             "index": line.index,
             "place": place,
@@ -202,13 +221,13 @@ impl<'a> Summary<'a> {
 
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.lines();
-        let place = if self.model.is_map() { "       x       y" } else { "" };
+        let place = if self.places.is_some() { "       x       y" } else { "" };
         let classes = if self.classes.is_some() { "  majority      purity" } else { "" };
         writeln!(f, "prototype{place}  weight  members{classes}")?;
         for Line { index, members, weight, majority } in lines.iter().take(MOST_LINES) {
             write!(f, "{index:>9}")?;
-            if self.model.is_map() {
-                let at = |axis: usize| self.model.prototypes.row(*index).get(axis).copied().unwrap_or(0.0);
+            if let Some(places) = self.places {
+                let at = |axis: usize| places.row(*index).get(axis).copied().unwrap_or(0.0);
                 write!(f, "  {:>6.2}  {:>6.2}", at(0), at(1))?;
             }
             write!(f, "  {weight:>6.4}  {members:>7}")?;
@@ -226,13 +245,13 @@ impl<'a> Summary<'a> {
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { run, model, .. } = self;
-        let outcome = &model.outcome;
+        let Self { run, outcome, .. } = self;
         if self.lists_prototypes {
             self.table(f)?;
         }
+        f.write_str(&self.more)?;
         let features = run.features.map_or(String::new(), |features| format!(" of {features} features"));
-        let used = model.weights.iter().filter(|&&weight| weight > 0.0).count();
+        let used = self.weights.iter().filter(|&&weight| weight > 0.0).count();
         // The history begins with the start.
         let rounds = outcome.history.len().saturating_sub(1);
         let Seconds { read, neighbors, affinity, init, fit, total } = run.seconds;
@@ -254,12 +273,14 @@ impl fmt::Display for Summary<'_> {
 
 #[cfg(test)]
 mod tests {
+    use gromap::Method;
+
     use super::*;
 
     fn run() -> Run {
         let seconds = Seconds::default();
         Run {
-            method: Method::Pca,
+            method: Method::Pca.name(),
             samples: 4,
             features: Some(1),
             prototypes: 3,

@@ -93,6 +93,12 @@ fn cluster() {
 }
 
 #[test]
+fn coot() {
+    let coot = ["--labels", "kind", "--method", "coot", "--clusters", "3", "--feature-clusters", "2"];
+    check("coot", &bench().json(&[&["cluster", "x.csv"], &coot[..]].concat()));
+}
+
+#[test]
 fn embed() {
     check("embed", &bench().json(&[&["embed"], &DATA[..]].concat()));
 }

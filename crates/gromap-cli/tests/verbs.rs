@@ -366,3 +366,115 @@ fn places_are_an_output_like_any_other() {
     assert!(bench.printed(&["fit", "--help"]).contains("--places"));
     assert!(!bench.printed(&["cluster", "--help"]).contains("--places"));
 }
+
+/// Samples i and i + 3 are alike, and features 0 and 3: the small data are blocks.
+#[test]
+fn coot_clusters_samples_and_features() {
+    let bench = bench();
+    let coot = ["cluster", "x.csv", "--labels", "kind", "--weights", "weight", "--method", "coot", "-k", "3"];
+    let coot = with(&coot, &["--feature-clusters", "3"]);
+    let found = bench.json(&coot);
+    assert_eq!((&found["method"], &found["n_feature_clusters"]), (&"coot".into(), &3.into()));
+    assert_eq!(found["metrics"]["ari"], 1.0);
+    let features = numbers(&found["feature_labels"]);
+    assert!(features[0] == features[3] && features[0] != features[1] && features[1] != features[2], "{features:?}");
+    let means = |k: usize, l: f64| found["summary"][k][l as usize].as_f64().expect("a mean");
+    let labels = numbers(&found["labels"]);
+    assert!(means(labels[0] as usize, features[0]) > 8.0 && means(labels[0] as usize, features[1]) < 1.0);
+
+    let files = ["-o", "l.csv", "--feature-output", "f.csv", "--summary", "s.csv", "--report", "b.html"];
+    let written = bench.json(&with(&coot, &files));
+    assert!(written.get("labels").is_none() && written.get("feature_labels").is_none());
+    assert_eq!(written["summary"], found["summary"]);
+    assert_eq!(bench.text("l.csv").lines().count(), SAMPLES + 1);
+    let lines: Vec<String> = bench.text("f.csv").lines().map(Into::into).collect();
+    assert_eq!(lines[0], "feature,label");
+    assert_eq!(lines[1], format!("a,{}", features[0]));
+    assert_eq!(bench.text("s.csv").lines().next(), Some("cluster,0,1,2"));
+    let page = bench.text("b.html");
+    assert!(page.starts_with("<!doctype html>") && page.contains("<svg") && page.contains("x.csv"));
+    bench.json(&with(&coot, &["--report", "b.svg", "--summary", "s.npy"]));
+    assert!(bench.text("b.svg").starts_with("<svg"));
+    // People get the labels, and the means on the other stream.
+    assert_eq!(bench.printed(&coot), bench.text("l.csv"));
+}
+
+#[test]
+fn coot_keeps_to_weights_and_plans_its_memory() {
+    let bench = bench();
+    let coot = ["cluster", "x.npy", "--method", "coot", "-k", "2", "--feature-clusters", "2"];
+    bench.write("shares.csv", "0.25\n0.75\n");
+    let found = bench.json(&with(&coot, &["--feature-weights", "shares.csv", "--prototype-weights", "uniform"]));
+    for cluster in found["prototypes"].as_array().expect("clusters") {
+        assert!((cluster["weight"].as_f64().expect("a weight") - 0.5).abs() < 1e-9, "{cluster}");
+    }
+    let labels = numbers(&found["feature_labels"]);
+    assert_eq!(labels.iter().filter(|&&label| label == 0.0).count(), 1, "{labels:?}");
+    let plan = bench.json(&with(&coot, &["--dry-run"]));
+    assert_eq!((&plan["method"], &plan["n_features"]), (&"coot".into(), &FEATURES.into()));
+    let refused = bench.error(&with(&coot, &["--max-memory", "1MiB"]), 1);
+    assert_eq!(refused["kind"], "memory");
+    assert!(bench.printed(&with(&coot, &["--print-config"])).contains("n-init = 10"));
+    let config = bench.printed(&with(&coot, &["--print-config"]));
+    bench.write("coot.toml", config);
+    let again = bench.json(&["cluster", "x.npy", "--config", "coot.toml"]);
+    assert_eq!(again["loss"], bench.json(&coot)["loss"]);
+}
+
+#[test]
+fn coot_refuses_what_it_has_no_use_for() {
+    let bench = bench();
+    bench.write("g.edges", "a b\nb c\n");
+    let coot = ["cluster", "x.npy", "--method", "coot", "-k", "3", "--feature-clusters", "2"];
+    let message = |more: &[&str]| bench.error(&with(&coot, more), 2)["message"].as_str().expect("text").to_owned();
+    assert!(message(&["--perplexity", "5"]).starts_with("--perplexity has no effect"));
+    assert!(message(&["--scale", "standard"]).contains("takes features as they are"));
+    assert!(message(&["-o", "m.gromap"]).contains("no model"));
+    assert!(message(&["--report", "b.png"]).contains("--report b.png must end in .html or .svg"));
+    assert_eq!(
+        message(&["--feature-clusters", "5"]),
+        "--feature-clusters is 5; it must be from 1 to 4, the number of features"
+    );
+    assert!(message(&["-k", "91"]).starts_with("--clusters is 91"));
+    assert!(message(&["--feature-weights", "equal"]).contains("--feature-weights equal is neither a file nor one of"));
+    let needed = bench.error(&["cluster", "x.npy", "--method", "coot", "-k", "3"], 2);
+    assert_eq!(needed["hint"], "add --feature-clusters NUMBER");
+    let graph = bench.error(&["cluster", "g.edges", "--method", "coot", "-k", "2", "--feature-clusters", "2"], 2);
+    assert!(graph["message"].as_str().expect("text").contains("graphs"));
+    // Elsewhere there is no coot, and without it no clusters of features.
+    for verb in ["fit", "embed"] {
+        let refused =
+            bench.error(&[verb, "x.npy", "--method", "coot"], 2)["message"].as_str().expect("text").to_owned();
+        assert!(refused.contains("gromap cluster DATA --method coot"), "{refused}");
+    }
+    for more in [["--feature-clusters", "2"], ["--summary", "s.csv"], ["--report", "b.html"]] {
+        let refused = bench.error(&with(&["cluster", "x.npy", "-k", "3"], &more), 2)["message"].to_string();
+        assert!(refused.contains("has no effect") && refused.contains("--method coot"), "{refused}");
+    }
+}
+
+/// Names of nodes go from the list of edges to labels, to the page and to the report of the model.
+#[test]
+fn nodes_keep_their_names() {
+    let bench = Bench::new();
+    let clique = |names: [&str; 5]| {
+        let pairs = (0..5).flat_map(|i| (i + 1..5).map(move |j| (i, j)));
+        pairs.map(|(i, j)| format!("{},{}\n", names[i], names[j])).collect::<String>()
+    };
+    let (ours, theirs) = (["zoë", "al", "bo", "cy", "-x"], ["7", "di", "ed", "fay", "gus"]);
+    bench.write("g.edges", clique(ours) + &clique(theirs) + "zoë,7\nal,al\nbo,al\n");
+    bench.json(&["cluster", "g.edges", "--clusters", "2", "-o", "labels.csv"]);
+    let text = bench.text("labels.csv");
+    let labels: std::collections::BTreeMap<&str, &str> =
+        text.lines().skip(1).filter_map(|line| line.split_once(',')).collect();
+    assert_eq!(labels.len(), 10, "{text}");
+    let all = |names: [&str; 5]| names.map(|name| labels[if name == "-x" { "'-x" } else { name }]);
+    assert!(all(ours).iter().all(|label| *label == all(ours)[0]) && all(theirs).iter().all(|l| *l == all(theirs)[0]));
+    assert_ne!(all(ours)[0], all(theirs)[0]);
+    bench.json(&["fit", "g.edges", "--prototypes", "3", "-o", "g.gromap", "--report", "map.html"]);
+    bench.json(&["report", "g.gromap", "--data", "g.edges", "-o", "again.html"]);
+    for page in ["map.html", "again.html"] {
+        let ids = page_data(&bench.text(page))["ids"].to_string();
+        assert!(ids.contains("zoë") && ids.contains("gus"), "{page}: {ids}");
+    }
+}

@@ -191,6 +191,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::fit, module)?)?;
     module.add_function(wrap_pyfunction!(model::path, module)?)?;
     module.add_function(wrap_pyfunction!(model::suggest, module)?)?;
+    module.add_function(wrap_pyfunction!(report::blocks, module)?)?;
     module.add_function(wrap_pyfunction!(report::html, module)?)?;
     module.add_function(wrap_pyfunction!(report::svg, module)?)?;
     module.add_function(wrap_pyfunction!(srgw, module)?)?;

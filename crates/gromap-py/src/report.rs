@@ -1,11 +1,11 @@
 //! Maps as a page or a picture: models and what is known of their samples in, text out.
 
 use gromap::Path;
-use gromap_report::{Classes, Column, Images, Report};
+use gromap_report::{Blocks, Classes, Column, Images, Report};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::arguments::SamplesArgument;
+use crate::arguments::{SamplesArgument, matrix};
 use crate::model::FittedModel;
 
 /// What is known of the samples, by attribute.
@@ -102,6 +102,38 @@ fn draw<'py>(
     }
     report = report.parameters(about.parameters);
     py.detach(|| draw(&report)).map_err(refused)
+}
+
+/// What is known of a co-clustered matrix, by attribute.
+#[derive(FromPyObject)]
+pub(crate) struct AboutBlocks<'py> {
+    labels: Vec<u32>,
+    feature_labels: Vec<u32>,
+    summary: numpy::PyReadonlyArray2<'py, f64>,
+    samples: Option<SamplesArgument<'py>>,
+    title: Option<String>,
+    ids: Option<Vec<String>>,
+    feature_names: Option<Vec<String>>,
+}
+
+/// A co-clustered matrix as a page, or as a static picture.
+#[pyfunction]
+pub(crate) fn blocks<'py>(py: Python<'py>, about: AboutBlocks<'py>, is_picture: bool) -> PyResult<String> {
+    let summary = matrix(&about.summary)?;
+    let mut blocks = Blocks::new(&about.labels, &about.feature_labels, &summary).map_err(refused)?;
+    if let Some(samples) = &about.samples {
+        blocks = blocks.samples(samples.samples()?).map_err(refused)?;
+    }
+    if let Some(title) = about.title {
+        blocks = blocks.title(title);
+    }
+    if let Some(ids) = &about.ids {
+        blocks = blocks.ids(ids).map_err(refused)?;
+    }
+    if let Some(names) = &about.feature_names {
+        blocks = blocks.feature_names(names).map_err(refused)?;
+    }
+    Ok(py.detach(|| if is_picture { blocks.svg() } else { blocks.html() }))
 }
 
 fn refused(error: gromap_report::Error) -> PyErr {

@@ -9,7 +9,9 @@
 //!    └─────────────────────────────────────────────────────► svg.rs: the same map for papers and notebooks
 //! ```
 //!
-//! Both are the same bytes for the same input. The viewer is built from `viewer/` and embedded from `assets/`.
+//! blocks.rs is a co-clustered matrix: a static page, or a picture.
+//!
+//! All are the same bytes for the same input. The viewer is built from `viewer/` and embedded from `assets/`.
 //!
 //! ```
 //! use gromap::{GromovDr, Matrix};
@@ -26,6 +28,7 @@
 #![warn(missing_docs)]
 
 mod base64;
+mod blocks;
 mod classes;
 mod describe;
 mod error;
@@ -44,6 +47,7 @@ mod svg;
 mod telling;
 mod words;
 
+pub use blocks::Blocks;
 pub use classes::Classes;
 pub use describe::{About, Contrast, Group, describe};
 pub use error::Error;

@@ -32,6 +32,36 @@ pub(crate) fn html(title: &str, data: &str) -> String {
     )
 }
 
+/// One HTML file without a script: a picture and what is said of it.
+pub(crate) fn static_html(title: &str, body: &str) -> String {
+    let title = escaped(title);
+    format!(
+        r#"<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="gromap {version}">
+<title>{title}</title>
+<style>
+body {{ margin: 0 auto; max-width: 72rem; padding: 0 1rem 2rem; font: 14px/1.5 Inter, system-ui, sans-serif; color: #23262d; background: #fff; }}
+svg {{ display: block; max-width: 100%; height: auto; }}
+h2 {{ font-size: 15px; margin: 1.5rem 0 0.25rem 24px; }}
+table {{ border-collapse: collapse; margin-left: 24px; }}
+th, td {{ text-align: left; vertical-align: top; padding: 0.15rem 1.2rem 0.15rem 0; border-bottom: 1px solid #e5e7eb; }}
+th {{ font-weight: 600; color: #6b7280; }}
+td {{ overflow-wrap: anywhere; }}
+</style>
+</head>
+<body>
+{body}</body>
+</html>
+"#,
+        version = env!("CARGO_PKG_VERSION"),
+    )
+}
+
 /// Text that can stand in HTML and XML, between tags and in quoted attributes. Characters that XML has no
 /// place for become U+FFFD.
 pub(crate) fn escaped(text: &str) -> String {

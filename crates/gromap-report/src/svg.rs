@@ -272,12 +272,12 @@ fn draw_classes(svg: &mut String, report: &Report<'_>, level: &Level<'_>, left: 
 }
 
 /// A count with its noun.
-fn count(number: usize, noun: &str) -> String {
+pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Text of at most so many characters, escaped.
-fn shortened(text: &str, length: usize) -> String {
+pub(crate) fn shortened(text: &str, length: usize) -> String {
     if text.chars().count() <= length {
         return escaped(text);
     }

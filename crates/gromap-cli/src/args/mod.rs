@@ -17,7 +17,7 @@ use gromap::solve::Scale;
 
 use crate::demo_data;
 use options::{DataOptions, FitOptions, RunOptions};
-use values::{Count, List, Picture, positive, words};
+use values::{Count, List, Picture, method_or_coot, positive, words};
 
 /// Turn a dataset into a map of weighted prototypes
 ///
@@ -135,16 +135,24 @@ pub(crate) struct PathArgs {
     pub(crate) options: FitOptions,
 }
 
+const COOT: &str = "Clusters of features";
+const CLUSTER_METHOD: &str = "\
+The method: which similarity of the samples the clusters reproduce; coot clusters samples and features at once";
+const CLUSTER_RUNS: &str = "\
+Number of runs from different seeds; the one with the lowest loss is kept [default for coot: 10]";
+
 /// Cluster a dataset
 ///
 /// Finds clusters without a map, and prints one label for each sample. With the free target, the similarities between
 /// clusters are learnt (srGWB); with the identity, a cluster is similar only to itself (srGWI). -o model.gromap saves a model,
-/// for which transform gives the labels of new samples.
+/// for which transform gives the labels of new samples. With --method coot features are clustered together with the samples.
 #[derive(Debug, Args)]
 #[command(args_override_self = true, after_help = "\
 Examples:
   gromap cluster t10k-images-idx3-ubyte.gz --clusters 10 -o labels.csv
-  gromap cluster friends.edges --clusters 4",
+  gromap cluster genes.csv --method coot --clusters 6 --feature-clusters 10 --report blocks.html",
+    mut_arg("method", |arg| arg.value_parser(method_or_coot()).help(CLUSTER_METHOD)),
+    mut_arg("n_init", |arg| arg.help(CLUSTER_RUNS)),
     mut_arg("dims", |arg| arg.hide(true)), mut_arg("alpha", |arg| arg.hide(true)),
     mut_arg("alpha_scale", |arg| arg.hide(true)), mut_arg("normalization", |arg| arg.hide(true)),
     mut_arg("coupling", |arg| arg.hide(true)), mut_arg("images", |arg| arg.hide(true)))]
@@ -168,6 +176,26 @@ pub(crate) struct ClusterArgs {
     /// Write the labels (.csv, .tsv or .npy) or the model (.gromap) to this file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// With --method coot: number of clusters of features
+    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = COOT)]
+    pub(crate) feature_clusters: Option<usize>,
+
+    /// What clusters of features weigh: what their features do (learned), the same (uniform), or a file with their shares
+    #[arg(long, value_name = "WEIGHTS|FILE", default_value = "learned", help_heading = COOT)]
+    pub(crate) feature_weights: String,
+
+    /// Write the cluster of every feature to this file: .csv, .tsv or .npy
+    #[arg(long, value_name = "FILE", help_heading = COOT)]
+    pub(crate) feature_output: Option<PathBuf>,
+
+    /// Write the means of the blocks to this file, a row for each cluster of samples: .csv, .tsv or .npy
+    #[arg(long, value_name = "FILE", help_heading = COOT)]
+    pub(crate) summary: Option<PathBuf>,
+
+    /// Write a picture of the data in the order of the clusters to this file: .html or .svg
+    #[arg(long, value_name = "FILE", help_heading = COOT)]
+    pub(crate) report: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) options: FitOptions,

@@ -10,7 +10,7 @@ use gromap::solve::Solver;
 use gromap::{Loss, Method};
 
 use super::table::TableOptions;
-use super::values::{Bytes, List, Picture, not_negative, positive, share, threads, word, words};
+use super::values::{Bytes, List, Picture, method, not_negative, positive, share, threads, word, words};
 
 const INPUT: &str = "Input";
 const MAP: &str = "Map";
@@ -67,7 +67,7 @@ pub(crate) struct FitOptions {
     pub(crate) pca: Projection,
 
     /// The method: which similarity of the samples the map reproduces, and how
-    #[arg(long, value_name = "METHOD", value_parser = words!(Method), default_value_t, help_heading = MAP)]
+    #[arg(long, value_name = "METHOD", value_parser = method(), default_value_t, help_heading = MAP)]
     pub(crate) method: Method,
 
     /// Dimensions of the map

@@ -4,7 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use gromap::Method;
 
 use crate::machine;
 
@@ -142,6 +143,25 @@ macro_rules! words {
     };
 }
 pub(crate) use words;
+
+/// The word for co-clustering, which is no method of the core: `cluster` alone has it.
+pub(crate) const COOT: &str = "coot";
+
+/// A method by its word; co-clustering is refused with the way out.
+pub(crate) fn method() -> impl TypedValueParser<Value = Method> {
+    let words = Method::names().map(PossibleValue::new).chain([PossibleValue::new(COOT).hide(true)]);
+    PossibleValuesParser::new(words).try_map(|name| match name.as_str() {
+        COOT => Err("co-clusters have no places on a map; gromap cluster DATA --method coot --clusters NUMBER \
+                     --feature-clusters NUMBER finds them"
+            .to_owned()),
+        name => name.parse::<Method>().map_err(|error| error.to_string()),
+    })
+}
+
+/// The same with co-clustering, for whoever asks for the word itself before the method: that is then not used.
+pub(crate) fn method_or_coot() -> impl TypedValueParser<Value = Method> {
+    PossibleValuesParser::new(Method::names().chain([COOT])).map(|name| name.parse::<Method>().unwrap_or_default())
+}
 
 /// A number that is finite and not negative.
 pub(crate) fn not_negative(text: &str) -> Result<f64, String> {

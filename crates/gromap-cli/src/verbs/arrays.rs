@@ -43,9 +43,14 @@ pub(super) struct Table<'a> {
 
 impl Table<'_> {
     pub(super) fn bytes(&self, format: Format) -> Outcome<Vec<u8>> {
+        self.bytes_of("sample", format)
+    }
+
+    /// The same of something else than samples.
+    pub(super) fn bytes_of(&self, what: &str, format: Format) -> Outcome<Vec<u8>> {
         match format {
-            Format::Csv => self.text(b','),
-            Format::Tsv => self.text(b'\t'),
+            Format::Csv => self.text(what, b','),
+            Format::Tsv => self.text(what, b'\t'),
             Format::Npy => Ok(self.array()),
         }
     }
@@ -61,10 +66,10 @@ impl Table<'_> {
         array("<i8", &format!("({},)", labels.len()), values)
     }
 
-    fn text(&self, delimiter: u8) -> Outcome<Vec<u8>> {
+    fn text(&self, what: &str, delimiter: u8) -> Outcome<Vec<u8>> {
         let count = self.labels.map(<[u32]>::len).or(self.places.map(Matrix::rows)).unwrap_or(0);
         let dims = self.places.map_or(0, Matrix::columns);
-        let mut header = vec!["sample".to_owned()];
+        let mut header = vec![what.to_owned()];
         header.extend(self.labels.map(|_| "label".to_owned()));
         header.extend((0..dims).map(|axis| axis_name(axis, dims)));
         let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
@@ -78,6 +83,24 @@ impl Table<'_> {
         }
         writer.into_inner().map_err(|error| Failure::data(error.to_string()))
     }
+}
+
+/// A matrix: in a table, its rows and columns go by their numbers, and `what` names the rows.
+pub(super) fn matrix(what: &str, values: &Matrix<'_>, format: Format) -> Outcome<Vec<u8>> {
+    let delimiter = match format {
+        Format::Csv => b',',
+        Format::Tsv => b'\t',
+        Format::Npy => return Ok(Table { ids: None, labels: None, places: Some(values) }.array()),
+    };
+    let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
+    let trouble = |error: csv::Error| Failure::data(error.to_string());
+    let header = std::iter::once(what.to_owned()).chain((0..values.columns()).map(|column| column.to_string()));
+    writer.write_record(header).map_err(trouble)?;
+    for i in 0..values.rows() {
+        let row = std::iter::once(i.to_string()).chain(values.row(i).iter().map(ToString::to_string));
+        writer.write_record(row).map_err(trouble)?;
+    }
+    writer.into_inner().map_err(|error| Failure::data(error.to_string()))
 }
 
 /// Text as a cell that no spreadsheet takes for a formula: an apostrophe marks it as text. Numbers are numbers.

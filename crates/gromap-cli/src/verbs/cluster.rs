@@ -5,14 +5,22 @@ use gromap::solve::Scale;
 use serde_json::{Map, json};
 
 use super::job::Job;
-use super::{Exit, arrays, print_bytes};
+use super::{Exit, arrays, coot, print_bytes};
 use crate::args::ClusterArgs;
+use crate::args::values::COOT;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Existing, Output};
 use crate::recipe::{self, Asked, Goal};
 use crate::results::Summary;
 
 pub(super) fn run(args: &ClusterArgs, asked: &Asked<'_>) -> Outcome<Exit> {
+    if asked.says("method", COOT) {
+        return coot::run(args, asked);
+    }
+    let ids = ["feature_clusters", "feature_weights", "feature_output", "summary"];
+    asked.refuse(&ids, "it is for --method coot, which clusters features too")?;
+    let hint = "clusters have no places on a map: gromap fit draws one, and --report is for --method coot";
+    asked.refuse(&["report"], hint)?;
     if args.target == Target::Free && args.target_scale == Scale::Raw {
         return Err(Failure::usage("--target-scale has no effect: it is for --target identity"));
     }

@@ -62,7 +62,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome<Exit> {
     let (model, prototypes) = (&path.models[at], sizes[at]);
     let dataset = dataset(samples, classes);
     let run = results::Run {
-        method: Method::default(),
+        method: Method::default().name(),
         samples: IMAGES,
         features: Some(PIXELS),
         prototypes,

@@ -86,7 +86,7 @@ impl Job<'_> {
         })?;
         let path = dataset.named(path, self.options.table.text.as_deref())?;
         let run = Run {
-            method: self.options.method,
+            method: self.options.method.name(),
             samples: dataset.len(),
             features: match shape.form {
                 Form::Samples { features } => Some(features),
@@ -101,7 +101,7 @@ impl Job<'_> {
         Ok(Some(Done { path, dataset, run }))
     }
 
-    fn request(&self, limit: Room) -> Request<'_> {
+    pub(super) fn request(&self, limit: Room) -> Request<'_> {
         let is_precomputed = self.fitted_to() != FittedTo::Samples;
         let weights = self.options.weights.as_deref();
         let samples = Request::samples(self.data, &self.options.data, limit);
@@ -146,7 +146,7 @@ impl Job<'_> {
     }
 
     /// What DATA is: as the options say, and a list of edges is a graph.
-    fn fitted_to(&self) -> FittedTo {
+    pub(super) fn fitted_to(&self) -> FittedTo {
         let request = Request::samples(self.data, &self.options.data, Room(0));
         let is_graph = self.options.precomputed.is_none() && request.is_edge_list();
         if is_graph { FittedTo::Graph } else { self.options.fitted_to() }
@@ -160,7 +160,7 @@ impl Job<'_> {
         }
     }
 
-    fn voice(&self) -> Voice {
+    pub(super) fn voice(&self) -> Voice {
         match (self.options.run.quiet, self.options.verbose) {
             (true, _) => Voice::Quiet,
             (false, true) => Voice::Rounds,
@@ -212,7 +212,7 @@ impl Job<'_> {
     }
 
     /// Warnings go to standard error; with --json they are in the object.
-    fn tell_warnings(&self, warnings: &[String]) {
+    pub(super) fn tell_warnings(&self, warnings: &[String]) {
         if !self.options.run.quiet && !self.options.run.json {
             warnings.iter().for_each(|warning| say(format_args!("warning: {warning}")));
         }
@@ -239,7 +239,12 @@ impl Job<'_> {
 
     /// The exit code that goes with the reasons to stop.
     pub(super) fn exit(&self, path: &Path) -> Exit {
-        let stopped = |reason: StopReason| path.models.iter().any(|model| model.outcome.stop == reason);
+        self.exit_of(&path.models.iter().map(|model| model.outcome.stop).collect::<Vec<_>>())
+    }
+
+    /// The same without models.
+    pub(super) fn exit_of(&self, stops: &[StopReason]) -> Exit {
+        let stopped = |reason: StopReason| stops.contains(&reason);
         if watch::is_interrupted() || stopped(StopReason::Interrupted) {
             return Exit::Interrupted;
         }

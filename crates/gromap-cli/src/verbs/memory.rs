@@ -30,7 +30,7 @@ pub(super) fn check(options: &FitOptions, shape: &Shape, (make, levels): Made<'_
 }
 
 /// A size that can be given as an option, rounded up.
-fn option_value(bytes: u64) -> String {
+pub(super) fn option_value(bytes: u64) -> String {
     let tenths = bytes.div_ceil((1 << 30) / 10);
     format!("{}.{}GiB", tenths / 10, tenths % 10)
 }
@@ -75,10 +75,21 @@ fn way_out(options: &FitOptions, shape: &Shape, (make, levels): Made<'_>, limit:
 
 /// Prints the plan.
 pub(super) fn tell(options: &FitOptions, shape: &Shape, (make, levels): Made<'_>, limit: u64) -> Outcome<()> {
-    let recipe = &make(options);
-    let plan = memory_plan(recipe, shape, levels);
+    let recipe = make(options);
+    let what = (recipe.common().method.name(), recipe.prototypes().unwrap_or(shape.samples));
+    tell_plan(options, shape, what, &memory_plan(&recipe, shape, levels), limit)
+}
+
+/// Prints the plan of a method, by its name, for so many prototypes.
+pub(super) fn tell_plan(
+    options: &FitOptions,
+    shape: &Shape,
+    what: (&str, usize),
+    plan: &MemoryPlan,
+    limit: u64,
+) -> Outcome<()> {
     if options.run.json {
-        return print(format_args!("{}\n", object(shape, recipe, &plan, limit)));
+        return print(format_args!("{}\n", object(shape, what, plan, limit)));
     }
     let mut text = String::new();
     for Part { bytes, from, until, what, .. } in &plan.parts {
@@ -104,7 +115,7 @@ fn search(exact: bool) -> &'static str {
     if exact { "exact" } else { "approximate" }
 }
 
-fn object(shape: &Shape, recipe: &Parameters, plan: &MemoryPlan, limit: u64) -> Value {
+fn object(shape: &Shape, (method, prototypes): (&str, usize), plan: &MemoryPlan, limit: u64) -> Value {
     let part = |part: &Part| json!({"what": part.what, "bytes": part.bytes, "from": part.from.name(), "until": part.until.name()});
     let features = match shape.form {
         Form::Samples { features } => Some(features),
@@ -112,10 +123,10 @@ fn object(shape: &Shape, recipe: &Parameters, plan: &MemoryPlan, limit: u64) -> 
     };
     json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "method": recipe.common().method.name(),
+        "method": method,
         "n_samples": shape.samples,
         "n_features": features,
-        "n_prototypes": recipe.prototypes().unwrap_or(shape.samples),
+        "n_prototypes": prototypes,
         "neighbors": plan.neighbors.map(|near| json!({"k": near.k, "search": search(near.exact)})),
         "memory": {
             "peak_bytes": plan.peak(),

@@ -4,6 +4,7 @@
 mod arrays;
 mod cluster;
 mod compare;
+mod coot;
 mod demo;
 mod describe;
 mod embed;

@@ -78,7 +78,7 @@ fn table(levels: &[Summary<'_>]) -> String {
         let object = level.to_json();
         let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
         let rounds = object["loss_history"].as_array().map_or(0, |history| history.len().saturating_sub(1));
-        let (n, used, stop) = (level.run.prototypes, object["n_used"].to_string(), level.model.outcome.stop.name());
+        let (n, used, stop) = (level.run.prototypes, object["n_used"].to_string(), level.outcome.stop.name());
         let (loss, hardness) = (number(&object["loss"]), number(&object["hardness"]));
         text += &format!("{n:>10}  {used:>6}  {loss:>12.6}  {rounds:>6}  {stop:<11}  {hardness:>8.4}");
         if scored {

@@ -12,6 +12,7 @@ use crate::observe::{Event, Observer, Stage};
 use crate::outcome::{Outcome, lowest_of};
 use crate::plan::Plan;
 use crate::solve::{Barycenter, Input, Scale, Settings, Srgw};
+use crate::start::Start;
 use crate::transport::TransportProblem;
 use crate::weights::WeightRule;
 
@@ -38,9 +39,14 @@ impl GromovClustering {
         loss.check_similarity(&prepared.similarity().bounds())?;
         let ground = prepared.ground(&self.common, loss);
         let similarity = prepared.similarity();
-        let descend = |seed: u64| -> Result<(Plan, Matrix<'static>, Outcome)> {
+        // Small groups of a graph hide what only all its edges together show, and eigenvectors miss what is small.
+        let starts = match init {
+            Start::Auto if ground.is_graph => vec![Start::Agglomerative, Start::Spectral],
+            own => vec![own.clone()],
+        };
+        let mut descend = |start: &Start, seed: u64| -> Result<(Plan, Matrix<'static>, Outcome)> {
             observer.on(&Event::Stage(Stage::Start));
-            let start = init.plan(&ground, self.clusters, seed)?;
+            let start = start.plan(&ground, self.clusters, seed)?;
             observer.on(&Event::Stage(Stage::Fit));
             let (settings, weights) = (Settings { seed, ..*settings }, prepared.weights.clone());
             let WeightRule { prototype_weights, min_weight, max_weight } = self.common.rule.clone();
@@ -65,8 +71,12 @@ impl GromovClustering {
             let identity = Matrix::from_fn(self.clusters, self.clusters, |k, l| if k == l { 1.0 } else { 0.0 });
             Ok((found.plan, identity, found.outcome))
         };
-        let (plan, target, outcome) =
-            lowest_of(*n_init, settings.seed, descend, |(.., outcome)| (outcome.loss, outcome.stop))?;
+        let of = |(.., outcome): &(Plan, Matrix<'static>, Outcome)| (outcome.loss, outcome.stop);
+        let of_starts = |seed| {
+            let mut left = starts.iter();
+            lowest_of(starts.len(), seed, |_| descend(left.next().unwrap_or(init), seed), of)
+        };
+        let (plan, target, outcome) = lowest_of(*n_init, settings.seed, of_starts, of)?;
         Ok(Found {
             places: Matrix::zeros(self.clusters, 0),
             step: Some(self.row_step(prepared, &plan, &target, loss)?),

@@ -10,9 +10,10 @@
 
 use crate::data::Samples;
 use crate::error::{Error, Result};
+use crate::memory::{FIXED, MemoryPlan, bytes};
 use crate::numeric::Matrix;
 use crate::numeric::kmeans::KMeans;
-use crate::observe::{Observer, Round, StopReason, Stopping, drive};
+use crate::observe::{Observer, Round, Stage, StopReason, Stopping, drive};
 use crate::outcome::{Outcome, lowest_of};
 use crate::plan::{Plan, check_prototypes};
 use crate::setters;
@@ -132,7 +133,7 @@ impl Coot {
                 values: by_rows.transposed(),
             },
             Side {
-                demand: demand(&self.feature_weights, self.feature_clusters)?,
+                demand: demand(&self.feature_weights, self.feature_clusters).map_err(of_features)?,
                 weights: SampleWeights::uniform(columns)?,
                 clusters: self.feature_clusters,
                 values: by_rows,
@@ -141,6 +142,24 @@ impl Coot {
         Error::check_len("number of sample_weights", rows, sides[0].weights.len())?;
         let descend = |seed| self.descend(&sides, seed, observer);
         lowest_of(self.n_init, self.seed, descend, |found| (found.outcome.loss, found.outcome.stop))
+    }
+
+    /// What a fit will hold for so many samples and features, as they are in memory.
+    pub fn memory_plan(&self, samples: usize, features: usize, is_single: bool) -> MemoryPlan {
+        let (rows, columns) = (samples as u64, features as u64);
+        let (n, m) = (self.clusters as u64, self.feature_clusters as u64);
+        let mut plan = MemoryPlan { parts: Vec::new(), neighbors: None };
+        let mut hold = |what, size| plan.hold(what, size, Stage::Prepare, Stage::Fit);
+        hold("samples", bytes(if is_single { 4 } else { 8 }, &[rows, columns]));
+        hold("samples by rows and by columns", bytes(16, &[rows, columns]));
+        // Sums over clusters, and points between which mass is transported: of samples, then of features.
+        hold(
+            "sums over clusters",
+            bytes(8, &[n, columns]).saturating_add(bytes(16, &[m, rows])).max(bytes(24, &[n, columns])),
+        );
+        hold("plans", bytes(64, &[rows.saturating_add(columns)]));
+        hold("threads, tiles and code", FIXED);
+        plan
     }
 
     fn descend(&self, sides: &[Side; 2], seed: u64, observer: &mut dyn Observer) -> Result<FittedCoot> {
@@ -191,6 +210,22 @@ impl Coot {
         let outcome =
             Outcome { loss, loss_is_complete: true, history, stop, hardness, certificate, warnings }.checked()?;
         Ok(FittedCoot { plan, feature_plan, summary, outcome })
+    }
+}
+
+/// What is wrong with weights, as those of features.
+fn of_features(error: Error) -> Error {
+    match error {
+        Error::Parameter { name: "sum of prototype_weights", value, allowed } => {
+            Error::Parameter { name: "sum of feature_weights", value, allowed }
+        }
+        Error::Parameter { name: "prototype_weights", value, allowed } => {
+            Error::Parameter { name: "feature_weights", value, allowed }
+        }
+        Error::Shape { expected, found, .. } => {
+            Error::Shape { what: "number of feature_weights".into(), expected, found }
+        }
+        other => other,
     }
 }
 

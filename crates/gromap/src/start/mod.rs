@@ -31,7 +31,8 @@ use crate::weights::SampleWeights;
 /// Where a fit starts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Start {
-    /// Agglomerative for similarities of neighbours, k-means for the others.
+    /// Agglomerative for similarities of neighbours, k-means for the others; clusters of a graph are the lower of agglomerative
+    /// and spectral.
     #[default]
     Auto,
     /// Greedy merging of small groups by the loss itself.
@@ -126,11 +127,14 @@ impl Ground<'_> {
             let root = |c: usize| found.values[c].max(0.0).sqrt();
             return Ok(Matrix::from_fn(size, wanted, |i, c| (found.vectors[(i, c)] * root(c)) as f32));
         }
-        let ones = Matrix::from_fn(size, 1, |_, _| 1.0);
-        let direct = self.similarity.times(&ones, crate::similarity::Side::Direct);
-        let other = self.similarity.times(&ones, crate::similarity::Side::Transposed);
+        // Nodes of a graph count by their weight: a pair of them has h_i·C_X[ij]·h_j, of which the degree is h_i·(C_X·h)_i.
+        let count = |i: usize| if self.is_graph { self.weights[i] } else { 1.0 };
+        let counts = Matrix::from_fn(size, 1, |i, _| count(i));
+        let direct = self.similarity.times(&counts, crate::similarity::Side::Direct);
+        let other = self.similarity.times(&counts, crate::similarity::Side::Transposed);
         let degrees = direct.values().iter().zip(other.values()).map(|(a, b)| 0.5 * (a + b));
-        let weights: Vec<f64> = degrees.map(|degree| if degree > 0.0 { 1.0 / degree } else { 0.0 }).collect();
+        let over = |(i, degree): (usize, f64)| if degree > 0.0 { count(i) / degree } else { 0.0 };
+        let weights: Vec<f64> = degrees.enumerate().map(over).collect();
         let found = leading_of_similarity(self.similarity, Some(&weights), wanted)?;
         let length = |i: usize| found.vectors.row(i).iter().map(|v| v * v).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
         Ok(Matrix::from_fn(size, wanted, |i, c| (found.vectors[(i, c)] / length(i)) as f32))

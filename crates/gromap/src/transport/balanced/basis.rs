@@ -98,22 +98,12 @@ impl Basis {
 
     /// Hangs every part of the forest that does not hold sink 0 below it, by a cell without mass that leads up.
     fn connect(&mut self, cost: &impl Fn(usize, usize) -> f64) {
-        let mut parts: Vec<u32> = (0..self.sinks as u32).collect();
-        fn root(parts: &mut [u32], mut k: u32) -> u32 {
-            while parts[k as usize] != k {
-                parts[k as usize] = parts[parts[k as usize] as usize];
-                k = parts[k as usize];
-            }
-            k
-        }
+        let mut parts = Parts::new(self.sinks);
         let mut sink_of = vec![NONE; 2 * self.sinks];
         for cell in &self.cells {
             match sink_of[cell.node as usize] {
                 NONE => sink_of[cell.node as usize] = cell.sink,
-                sink => {
-                    let (a, b) = (root(&mut parts, sink), root(&mut parts, cell.sink));
-                    parts[a.max(b) as usize] = a.min(b);
-                }
+                sink => parts.join(sink, cell.sink),
             }
         }
         // A sample with mass for every part: its first.
@@ -123,13 +113,13 @@ impl Basis {
                 node if node & SPLIT != 0 => sink_of[(node & !SPLIT) as usize],
                 sink => sink,
             };
-            let part = root(&mut parts, sink) as usize;
+            let part = parts.of(sink) as usize;
             if self.units[sample] > 0 && hooks[part] == NONE {
                 hooks[part] = sample as u32;
             }
         }
         for part in 1..self.sinks {
-            if parts[part] == part as u32 {
+            if parts.of(part as u32) == part as u32 {
                 let sample = hooks[part] as usize;
                 debug_assert!(hooks[part] != NONE, "a sink without samples");
                 let node = self.node(sample, |sink| cost(sample, sink));
@@ -320,5 +310,27 @@ impl Basis {
         }
         cells.sort_unstable();
         (labels, cells)
+    }
+}
+
+/// Sinks that hang together; a part goes by its first.
+pub(super) struct Parts(Vec<u32>);
+
+impl Parts {
+    pub(super) fn new(n: usize) -> Self {
+        Self((0..n as u32).collect())
+    }
+
+    pub(super) fn of(&mut self, mut sink: u32) -> u32 {
+        while self.0[sink as usize] != sink {
+            self.0[sink as usize] = self.0[self.0[sink as usize] as usize];
+            sink = self.0[sink as usize];
+        }
+        sink
+    }
+
+    pub(super) fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.of(a), self.of(b));
+        self.0[a.max(b) as usize] = a.min(b);
     }
 }

@@ -11,17 +11,21 @@
 //!
 //! The start decides how much there is to do. Potentials of a good part of the samples are nearly those of all, so the
 //! problem is first solved for every eighth of them (and for that, of every eighth of those), and begins with every sample at the
-//! sink that these potentials suggest (`start.rs`).
+//! sink that these potentials suggest. Where all rows can be held, mass then goes along shortest paths between sinks until they
+//! are filled (`paths.rs`), and the simplex proves what it is given; where not, a start is made feasible (`start.rs`) and the
+//! simplex does the rest.
 //!
 //! Bounds are the same problem: a sink that must receive `low` and may receive up to `high` is two, the second of which is shared with a
 //! *filler*, one more sample that costs nothing there and takes what is left free.
 
 mod basis;
+mod paths;
 mod sinkhorn;
 mod start;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -173,20 +177,21 @@ impl Sinks {
             }
         }
         sinks.repair();
-        sinks.perturb();
         sinks
     }
 
     /// A unit more for every sink but the last, which pays for all: no sinks but all of them together are then filled by whole
     /// samples of equal weight, so that hardly a pivot moves nothing.
-    fn perturb(&mut self) {
-        let units = self.of.len() as i64 - 1;
-        if let Some((last, others)) = self.capacity.split_last_mut()
+    fn perturbed(&self) -> Vec<i64> {
+        let mut capacity = self.capacity.clone();
+        let units = capacity.len() as i64 - 1;
+        if let Some((last, others)) = capacity.split_last_mut()
             && *last > units
         {
             *last -= units;
             others.iter_mut().for_each(|capacity| *capacity += 1);
         }
+        capacity
     }
 
     /// Bounds that leave no room, but for their last digit, are given it.
@@ -299,12 +304,24 @@ impl RowCosts for Expanded<'_> {
 struct Group<'a> {
     costs: &'a dyn RowCosts,
     rows: Range<usize>,
-    values: Vec<f64>,
+    values: Cow<'a, [f64]>,
 }
 
 impl<'a> Group<'a> {
     fn new(costs: &'a dyn RowCosts) -> Self {
-        Self { costs, rows: 0..0, values: Vec::new() }
+        Self { costs, rows: 0..0, values: Cow::default() }
+    }
+
+    /// All rows of costs that are held anyway.
+    fn of_matrix(costs: &'a Matrix<'_>) -> Self {
+        Self { costs, rows: 0..costs.rows(), values: Cow::Borrowed(costs.values()) }
+    }
+
+    /// All rows as a matrix.
+    fn into_matrix(mut self) -> Matrix<'static> {
+        let (rows, columns) = (self.costs.len(), self.costs.sinks());
+        self.read(0..rows);
+        Matrix::new(self.values.into_owned(), rows, columns).expect("a row for each sample")
     }
 
     /// Reads other rows, a block for each thread at a time.
@@ -313,12 +330,13 @@ impl<'a> Group<'a> {
             return;
         }
         let n = self.costs.sinks();
-        self.values.resize(rows.len() * n, 0.0);
-        let first = rows.start;
-        self.values.par_chunks_mut(BLOCK * n).enumerate().for_each(|(b, out)| {
+        let values = self.values.to_mut();
+        values.resize(rows.len() * n, 0.0);
+        let (first, costs) = (rows.start, self.costs);
+        values.par_chunks_mut(BLOCK * n).enumerate().for_each(|(b, out)| {
             crate::interrupt::look();
             let start = first + b * BLOCK;
-            self.costs.rows(start..start + out.len() / n, out);
+            costs.rows(start..start + out.len() / n, out);
         });
         self.rows = rows;
     }
@@ -414,21 +432,16 @@ impl Margins {
 fn optimal(costs: &dyn RowCosts, units: Vec<i64>, sinks: &Sinks, potentials: Option<Vec<f64>>) -> Basis {
     let (samples, n) = (costs.len(), costs.sinks());
     let held = (GROUP / n).next_multiple_of(BLOCK);
-    let mut group = Group::new(costs);
-    let whole;
-    let costs = if samples <= held {
-        group.read(0..samples);
-        whole = Matrix::new(group.values, samples, n).expect("a row for each sample");
-        group = Group::new(&whole);
-        &whole
-    } else {
-        costs
-    };
-    let potentials = potentials.unwrap_or_else(|| match samples > FEW * n {
+    let whole = (samples <= held).then(|| Group::new(costs).into_matrix());
+    let costs: &dyn RowCosts = whole.as_ref().map_or(costs, |whole| whole);
+    let mut group = whole.as_ref().map_or_else(|| Group::new(costs), Group::of_matrix);
+    let are_many = samples > FEW * n;
+    let potentials = potentials.unwrap_or_else(|| match are_many {
         true => of_a_part(costs, &units, sinks),
         false => vec![0.0; n],
     });
-    let mut basis = start::basis(costs, units, sinks, &potentials);
+    let by_paths = whole.as_ref().filter(|_| are_many).and_then(|w| paths::basis(w, &units, sinks, &potentials));
+    let mut basis = by_paths.unwrap_or_else(|| start::basis(costs, units, sinks, &potentials));
     let mut scale: f64 = 0.0;
     let mut is_settled = false;
     let firsts = (0..samples).step_by(held);

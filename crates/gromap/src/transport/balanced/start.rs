@@ -16,15 +16,15 @@ use crate::numeric::blocks::blocks;
 /// A basis of a feasible plan.
 pub(super) fn basis(costs: &dyn RowCosts, units: Vec<i64>, sinks: &Sinks, potentials: &[f64]) -> Basis {
     let n = sinks.of.len();
-    let mut placed =
-        Placed { labels: nearest(costs, potentials), room: sinks.capacity.clone(), splits: BTreeMap::new() };
+    let capacity = sinks.perturbed();
+    let mut placed = Placed { labels: nearest(costs, potentials), room: capacity.clone(), splits: BTreeMap::new() };
     let samples = units.len() - usize::from(sinks.filler > 0);
     for (&label, units) in placed.labels[..samples].iter().zip(&units) {
         placed.room[label as usize] -= units;
     }
     if sinks.filler > 0 {
         placed.use_options(&units[..samples], sinks);
-        placed.fill(samples, sinks, potentials);
+        placed.fill(samples, sinks, (&capacity, potentials));
     }
     while placed.room.iter().any(|&room| room < 0) {
         placed.relieve(costs, &units[..samples], potentials);
@@ -65,7 +65,7 @@ impl Placed {
     /// Gives the filler what is left free, where potentials want it most. What then remains takes whole sinks, and all samples
     /// leave them: of the sinks that share the filler at most one is shared with samples that are split, so no cycle goes
     /// through it.
-    fn fill(&mut self, filler: usize, sinks: &Sinks, v: &[f64]) {
+    fn fill(&mut self, filler: usize, sinks: &Sinks, (capacity, v): (&[i64], &[f64])) {
         let mut left = sinks.filler;
         let mut order: Vec<usize> = (0..v.len()).filter(|&sink| sinks.is_optional[sink]).collect();
         order.sort_by(|&a, &b| v[b].total_cmp(&v[a]));
@@ -84,7 +84,7 @@ impl Placed {
             given[sink] = give(sink, self.room[sink], &mut left, &mut self.room);
         }
         for &sink in &order {
-            give(sink, sinks.capacity[sink] - given[sink], &mut left, &mut self.room);
+            give(sink, capacity[sink] - given[sink], &mut left, &mut self.room);
         }
         match parts.len() {
             1 => self.labels[filler] = *parts.keys().next().unwrap_or(&0),

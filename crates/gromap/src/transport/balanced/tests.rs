@@ -204,3 +204,19 @@ fn entropy_vanishes_into_the_exact_plan() {
     let (empty, _) = sinkhorn(&costs, &weights, &[0.5, 0.0, 0.5, 0.0], asked);
     assert_eq!(empty.weights()[1], 0.0);
 }
+
+/// Skewed weights, some of them zero, and ties: where paths lead is optimal as it is, from any potentials.
+#[test]
+fn paths_leave_the_simplex_nothing_to_do() {
+    let (samples, n) = (2000, 20);
+    let weights: Vec<f64> = (0..samples).map(|i| (i % 7) as f64).collect();
+    let weights = SampleWeights::new(&weights).unwrap();
+    let shares: Vec<f64> = (0..n).map(|k| (1 + k) as f64 / 210.0).collect();
+    let sinks = Sinks::new(&Demand::exactly(&shares), &weights);
+    for (integers, v) in [(false, 0.0), (true, 0.0), (false, 0.02), (true, 1.0)] {
+        let costs = random(samples, n, 7, integers);
+        let potentials: Vec<f64> = (0..n).map(|k| v * k as f64).collect();
+        let mut basis = paths::basis(&costs, &sinks.units(&weights), &sinks, &potentials).unwrap();
+        assert!(!Group::of_matrix(&costs).settle(&mut basis, 1e-12, &mut Margins::new(samples)));
+    }
+}

@@ -50,7 +50,7 @@ def describe(
         columns=[(name, _column(values)) for name, values in columns.items()],
         ids=None if ids is None else [str(name) for name in ids],
         images=None if images is None else _images(images),
-        samples=None if X is None else estimator._samples(X),
+        samples=None if X is None else _together(estimator._samples(X)),
         feature_names=None if features is None else features.tolist(),
         parameters=[(name, str(value)) for name, value in _changed(estimator).items()],
         names=None if names is None else [[str(name) for name in level] for level in _each(names, single)],
@@ -59,6 +59,11 @@ def describe(
             for name, values in (numbers or {}).items()
         ],
     )
+
+
+def _together(samples):
+    """The features of all views side by side, as those of prototypes are."""
+    return np.hstack(samples) if isinstance(samples, list) else samples
 
 
 def _each(values, single):

@@ -114,7 +114,7 @@ impl fmt::Display for Failure {
 }
 
 /// The names of the core's parameters as options. A parameter that is not here is a property of the data.
-const OPTIONS: [(&str, &str); 14] = [
+const OPTIONS: [(&str, &str); 16] = [
     ("n_prototypes", "--prototypes"),
     ("number of prototypes of a path", "--prototypes"),
     ("perplexity", "--perplexity"),
@@ -129,6 +129,8 @@ const OPTIONS: [(&str, &str); 14] = [
     ("components", "--pca"),
     ("number of components", "--pca"),
     ("tolerance", "--tolerance"),
+    ("view_weights", "--view-weights"),
+    ("sum of view_weights", "--view-weights"),
 ];
 
 impl From<gromap::Error> for Failure {
@@ -141,6 +143,7 @@ impl From<gromap::Error> for Failure {
                     None => Self::data(error.to_string()),
                 }
             }
+            Error::View { view, views, error } => Self::from((**error).clone()).about(format_args!("view {view} of {views}")),
             Error::Name { .. } | Error::Unsupported(_) => Self::usage(error.to_string()),
             Error::Memory { .. } | Error::NoRoom { .. } => Self::new(Kind::Memory, error.to_string()),
             _ => Self::data(error.to_string()),

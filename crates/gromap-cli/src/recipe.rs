@@ -53,6 +53,9 @@ impl Asked<'_> {
             Some(id) => Err(Failure::usage(format!("--{} has no effect: {reason}", id.replace('_', "-")))),
             None => Ok(()),
         };
+        if options.data.view.is_empty() {
+            refuse(&["view_weights"], "it is for several views, which --view adds")?;
+        }
         let method = options.method;
         match goal {
             Goal::Clusters => {
@@ -153,6 +156,7 @@ fn set_common(common: &mut Common, options: &FitOptions) {
     common.n_init = options.n_init;
     common.pca = options.pca;
     common.scale = options.scale;
+    common.view_weights = options.view_weights.clone();
     // A file is read with the data; what it asks for takes no more memory.
     common.rule.prototype_weights = options.prototype_weights.parse().unwrap_or(PrototypeWeights::Uniform);
     common.rule.min_weight = options.min_weight;
@@ -221,8 +225,8 @@ pub(crate) fn prototype_weights(given: &str, prototypes: usize, room: Room) -> O
 #[cfg(test)]
 mod tests {
     use clap::{CommandFactory, FromArgMatches};
-    use gromap::Loss;
     use gromap::embedding::Normalization;
+    use gromap::{Loss, ViewWeights};
     use gromap::observe::Stopping;
     use gromap::options::{AlphaScale, Projection, Scaling};
     use gromap::solve::Solver;
@@ -257,6 +261,8 @@ mod tests {
         check(&["--pca", "none"], core().pca(Projection::None));
         check(&["--normalization", "cells", "--seed", "5"], core().normalization(Normalization::Cells).seed(5));
         check(&["--coupling", "1"], core().coupling(1.0));
+        check(&["--view-weights", "learned"], core().view_weights(ViewWeights::Learned));
+        check(&["--view-weights", "1,2.5"], core().view_weights(ViewWeights::Given(vec![1.0, 2.5])));
         let stopping = Stopping { max_rounds: 3, rel_tolerance: 0.5, abs_tolerance: 0.0 };
         let bounds = core().min_weight(Some(0.01)).max_weight(Some(0.1));
         check(&["--min-weight", "0.01", "--max-weight", "0.1"], bounds);

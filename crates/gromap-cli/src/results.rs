@@ -177,6 +177,7 @@ impl<'a> Summary<'a> {
             "seconds": seconds,
             "peak_memory_bytes": machine::peak(),
             "metrics": self.scores.as_ref().map(Scores::to_json),
+            "view_weights": self.model.view_weights(),
             "seed": run.seed,
             "threads": run.threads,
             "warnings": self.warnings(),
@@ -238,6 +239,10 @@ impl fmt::Display for Summary<'_> {
         let Seconds { read, neighbors, affinity, init, fit, total } = run.seconds;
         writeln!(f, "samples     {}{features}", run.samples)?;
         writeln!(f, "prototypes  {used} in use of {}, by {}", run.prototypes, run.method)?;
+        if let [_, _, ..] = model.view_weights()[..] {
+            let weights: Vec<String> = model.view_weights().iter().map(|weight| format!("{weight:.4}")).collect();
+            writeln!(f, "views       {} weighed {}", weights.len(), weights.join(", "))?;
+        }
         writeln!(f, "loss        {:.6}", outcome.loss)?;
         writeln!(f, "rounds      {rounds}, {}", outcome.stop)?;
         writeln!(f, "hardness    {:.4}", outcome.hardness)?;

@@ -90,6 +90,19 @@ impl Samples<'_> {
         either!(self, |m| Matrix::from_fn(m.rows(), columns.len(), |i, j| m[(i, columns[j])]).into())
     }
 
+    /// Samples of as many rows, one beside the other; in double precision unless all are in single.
+    pub fn side_by_side(views: Vec<Self>) -> Samples<'static> {
+        let entry = |view: &Samples<'_>, i: usize, j: usize| either!(view, |m| m[(i, j)].to_f64());
+        let columns: Vec<(usize, usize)> =
+            views.iter().enumerate().flat_map(|(v, view)| (0..view.columns()).map(move |j| (v, j))).collect();
+        let rows = views.first().map_or(0, Samples::len);
+        let at = |i: usize, c: usize| entry(&views[columns[c].0], i, columns[c].1);
+        match views.iter().all(Samples::is_single) {
+            true => Matrix::from_fn(rows, columns.len(), |i, c| at(i, c) as f32).into(),
+            false => Matrix::from_fn(rows, columns.len(), at).into(),
+        }
+    }
+
     /// Refuses NaN and infinities, naming the first such entry.
     pub fn check_finite(&self, what: &'static str) -> Result<()> {
         either!(self, |m| m.check_finite(what))

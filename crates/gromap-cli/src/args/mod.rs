@@ -163,6 +163,10 @@ pub(crate) struct ClusterArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
+    /// Write the coarse graph to this file: how clusters relate and what they weigh (.npz, arrays target and weights; or .mtx)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) coarse: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) options: FitOptions,
 }

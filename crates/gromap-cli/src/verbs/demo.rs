@@ -100,6 +100,7 @@ fn dataset(samples: Samples<'static>, classes: Classes) -> Dataset {
         ids: None,
         texts: Vec::new(),
         feature_names: None,
+        views: Vec::new(),
         picture: Some(Picture { width: SIDE, height: SIDE, channels: 1 }),
         is_precomputed: false,
         warnings: Vec::new(),

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 
 use super::Model;
 use super::own_places::{OwnPlaces, Placing};
-use super::views::{self, FittedView};
+use super::views::FittedView;
 use crate::affinity::{Known, Multiplier, NewSamples, Recognised, Training};
 use crate::data::{Data, Samples};
 use crate::embedding::frozen_map::Row;
@@ -162,7 +162,8 @@ impl Model {
             return Ok(Placed { labels: None, places: multiplier.places(rows)? });
         };
         let scaled = || views().map(|(view, new)| view.preparation.scaled(new)).collect::<Result<Vec<_>>>();
-        let scaled = step.features.as_ref().map(|_| scaled().map(views::joined)).transpose()?;
+        let one = |mut views: Vec<_>| if views.len() == 1 { views.remove(0) } else { Samples::side_by_side(views) };
+        let scaled = step.features.as_ref().map(|_| scaled().map(one)).transpose()?;
         let cost = step.features.as_ref().zip(scaled.as_ref());
         let cost = cost.map(|((features, share), samples)| FeatureCost::new(samples, features.view(), *share));
         let members = self.plan.labels();

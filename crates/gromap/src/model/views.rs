@@ -23,7 +23,7 @@ use super::options::Common;
 use super::prepared::{Held, Prepared, Purpose};
 use super::preparation::Preparation;
 use crate::affinity::Training;
-use crate::data::{Data, Samples, either};
+use crate::data::{Data, Samples};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::numeric::{Matrix, Scalar};
@@ -107,19 +107,6 @@ pub(crate) fn side_by_side<S: Scalar, R: Scalar>(parts: &[Matrix<'_, S>], entry:
         let (v, j) = columns[c];
         entry(v, parts[v][(i, j)].to_f64())
     })
-}
-
-/// Samples of several views as one matrix, in double precision unless all are in single.
-pub(crate) fn joined<'m>(views: Vec<Samples<'m>>) -> Samples<'m> {
-    if views.len() == 1 {
-        return views.into_iter().next().expect("there is one");
-    }
-    let wide = |samples: &Samples<'_>| either!(samples, |m| Matrix::from_fn(m.rows(), m.columns(), |i, j| m[(i, j)].to_f64()));
-    let wide: Vec<Matrix<'_>> = views.iter().map(wide).collect();
-    match views.iter().all(Samples::is_single) {
-        true => side_by_side(&wide, |_, value| value as f32).into(),
-        false => side_by_side(&wide, |_, value| value).into(),
-    }
 }
 
 /// Refuses views that do not belong together.
@@ -336,7 +323,7 @@ impl<'a> Together<'a, '_> {
                 all.views.push(View { share, factor, similarity: Some(similarity), ..view });
             }
         }
-        all.fused = (is_fused && fused.len() == count).then(|| joined(fused));
+        all.fused = (is_fused && fused.len() == count).then(|| Samples::side_by_side(fused));
         Ok(all)
     }
 }

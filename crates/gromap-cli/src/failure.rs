@@ -143,7 +143,9 @@ impl From<gromap::Error> for Failure {
                     None => Self::data(error.to_string()),
                 }
             }
-            Error::View { view, views, error } => Self::from((**error).clone()).about(format_args!("view {view} of {views}")),
+            Error::View { view, views, error } => {
+                Self::from((**error).clone()).about(format_args!("view {view} of {views}"))
+            }
             Error::Name { .. } | Error::Unsupported(_) => Self::usage(error.to_string()),
             Error::Memory { .. } | Error::NoRoom { .. } => Self::new(Kind::Memory, error.to_string()),
             _ => Self::data(error.to_string()),

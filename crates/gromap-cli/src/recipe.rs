@@ -226,10 +226,10 @@ pub(crate) fn prototype_weights(given: &str, prototypes: usize, room: Room) -> O
 mod tests {
     use clap::{CommandFactory, FromArgMatches};
     use gromap::embedding::Normalization;
-    use gromap::{Loss, ViewWeights};
     use gromap::observe::Stopping;
     use gromap::options::{AlphaScale, Projection, Scaling};
     use gromap::solve::Solver;
+    use gromap::{Loss, ViewWeights};
 
     use super::*;
     use crate::args::{Arguments, Verb};

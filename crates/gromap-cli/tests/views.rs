@@ -9,10 +9,13 @@ fn bench() -> Bench {
     let bench = Bench::new();
     bench.write("x.npy", npy_f64());
     bench.write("x.csv", csv(","));
-    bench.write("other.csv", (0..SAMPLES).fold("a,b\n".to_string(), |text, i| {
-        let noise = (i * 7 % 5) as f64 / 5.0;
-        text + &format!("{},{}\n", 10.0 * (i % 3) as f64 + noise, noise)
-    }));
+    bench.write(
+        "other.csv",
+        (0..SAMPLES).fold("a,b\n".to_string(), |text, i| {
+            let noise = (i * 7 % 5) as f64 / 5.0;
+            text + &format!("{},{}\n", 10.0 * (i % 3) as f64 + noise, noise)
+        }),
+    );
     bench
 }
 
@@ -43,8 +46,11 @@ fn views_that_do_not_fit_are_named() {
     let bench = bench();
     bench.write("short.csv", "a\n1\n2\n");
     bench.write("flat.csv", "a\n".to_string() + &"1\n".repeat(SAMPLES));
-    let message = |arguments: &[&str], code| bench.error(arguments, code)["message"].as_str().unwrap_or_default().to_owned();
-    let fit = |more: &[&str]| [&["fit", "x.npy"], &QUICK[..], more].concat().iter().map(ToString::to_string).collect::<Vec<_>>();
+    let message =
+        |arguments: &[&str], code| bench.error(arguments, code)["message"].as_str().unwrap_or_default().to_owned();
+    let fit = |more: &[&str]| {
+        [&["fit", "x.npy"], &QUICK[..], more].concat().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
     let check = |more: &[&str], code, expected: &str| {
         let words = fit(more);
         let found = message(&words.iter().map(String::as_str).collect::<Vec<_>>(), code);

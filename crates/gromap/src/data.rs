@@ -258,16 +258,17 @@ pub struct Shape {
 impl Shape {
     /// The shape of several views: all their features, or all their entries and those of their sum.
     pub fn of_views(views: &[Shape]) -> Self {
-        let form = views.iter().fold(Form::Views { views: views.len(), features: 0 }, |sum, view| match (sum, view.form) {
-            (Form::Views { views, features: sum }, Form::Samples { features } | Form::Views { features, .. }) => {
-                Form::Views { views, features: sum.saturating_add(features) }
-            }
-            (sum, Form::Pairs { stored } | Form::Graph { stored }) => {
-                let before = if let Form::Pairs { stored } = sum { stored } else { 0 };
-                Form::Pairs { stored: before.saturating_add(stored.saturating_mul(2)) }
-            }
-            (sum, _) => sum,
-        });
+        let form =
+            views.iter().fold(Form::Views { views: views.len(), features: 0 }, |sum, view| match (sum, view.form) {
+                (Form::Views { views, features: sum }, Form::Samples { features } | Form::Views { features, .. }) => {
+                    Form::Views { views, features: sum.saturating_add(features) }
+                }
+                (sum, Form::Pairs { stored } | Form::Graph { stored }) => {
+                    let before = if let Form::Pairs { stored } = sum { stored } else { 0 };
+                    Form::Pairs { stored: before.saturating_add(stored.saturating_mul(2)) }
+                }
+                (sum, _) => sum,
+            });
         let samples = views.first().map_or(0, |view| view.samples);
         Self { samples, form, is_single: views.iter().all(|view| view.is_single) }
     }

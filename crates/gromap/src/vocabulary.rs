@@ -200,7 +200,8 @@ impl std::str::FromStr for ViewWeights {
 
     /// A word, or numbers with commas between them.
     fn from_str(name: &str) -> Result<Self> {
-        let numbers = || name.split(',').map(|number| number.trim().parse()).collect::<std::result::Result<Vec<f64>, _>>();
+        let numbers =
+            || name.split(',').map(|number| number.trim().parse()).collect::<std::result::Result<Vec<f64>, _>>();
         match name {
             "equal" => Ok(Self::Equal),
             "learned" => Ok(Self::Learned),

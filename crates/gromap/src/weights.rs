@@ -167,7 +167,11 @@ impl ViewWeights {
         let Self::Given(given) = self else { return Ok(vec![1.0 / views as f64; views]) };
         Error::check_len("number of view_weights", views, given.len())?;
         if let Some(v) = given.iter().position(|weight| !weight.is_finite() || *weight < 0.0) {
-            return Err(Error::parameter("view_weights", given[v], format!("finite and not negative (view {})", v + 1)));
+            return Err(Error::parameter(
+                "view_weights",
+                given[v],
+                format!("finite and not negative (view {})", v + 1),
+            ));
         }
         let sum: f64 = given.iter().sum();
         if !(sum > 0.0 && sum.is_finite()) {

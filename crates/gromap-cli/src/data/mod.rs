@@ -289,7 +289,13 @@ impl<'a> Request<'a> {
         let pictures = if self.path.is_dir() { folder::pictures(self.path).unwrap_or_default() } else { Vec::new() };
         let pictures = pictures.into_iter().map(|(file, _)| file);
         let views = self.options.view.iter().cloned();
-        [self.path.to_owned()].into_iter().chain(views).chain(named).chain(idx::beside(self.path)).chain(pictures).collect()
+        [self.path.to_owned()]
+            .into_iter()
+            .chain(views)
+            .chain(named)
+            .chain(idx::beside(self.path))
+            .chain(pictures)
+            .collect()
     }
 
     fn wanted(&self) -> Wanted {

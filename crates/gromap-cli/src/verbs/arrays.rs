@@ -138,7 +138,8 @@ impl CoarseGraph<'_> {
         let weights = words(&mut self.weights.iter().copied(), " ");
         // Column by column.
         let entries = words(&mut (0..n * n).map(|at| self.target[(at % n, at / n)]), "\n");
-        format!("%%MatrixMarket matrix array real general\n% weights of the clusters: {weights}\n{n} {n}\n{entries}\n").into()
+        format!("%%MatrixMarket matrix array real general\n% weights of the clusters: {weights}\n{n} {n}\n{entries}\n")
+            .into()
     }
 }
 

@@ -17,7 +17,9 @@ pub(super) fn run(args: &ClusterArgs, asked: &Asked<'_>) -> Outcome<Exit> {
         return Err(Failure::usage("--target-scale has no effect: it is for --target identity"));
     }
     if args.target == Target::Identity && args.coarse.is_some() {
-        return Err(Failure::usage("--coarse has no effect: it is for --target free, which learns how clusters relate"));
+        return Err(Failure::usage(
+            "--coarse has no effect: it is for --target free, which learns how clusters relate",
+        ));
     }
     args.coarse.as_deref().map_or(Ok(()), |path| page::check_ending("--coarse", path, &["npz", "mtx"]))?;
     let is_model = args.output.as_deref().and_then(std::path::Path::extension).is_some_and(|ending| ending == "gromap");

@@ -191,7 +191,8 @@ impl Job<'_> {
         let mut views = views.collect::<Outcome<Vec<_>>>()?;
         let data = if dataset.views.is_empty() { views.remove(0) } else { Data::Views(views) };
         let feature_names = dataset.unique_names().filter(|_| !dataset.is_precomputed);
-        let run = gromap::Run { weights: Some(weights), feature_names: feature_names.as_deref(), observer: Some(watch) };
+        let run =
+            gromap::Run { weights: Some(weights), feature_names: feature_names.as_deref(), observer: Some(watch) };
         let fitted = match (recipe, self.levels) {
             (Parameters::Map(recipe), Some((sizes, level))) => {
                 return Ok(recipe.init(start).path_with(&data, sizes, level, run)?);

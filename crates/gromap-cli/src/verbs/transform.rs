@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use gromap::options::{Placed, Places};
 use gromap::data::Samples;
+use gromap::options::{Placed, Places};
 use gromap::{Data, Matrix, Model};
 use serde_json::json;
 

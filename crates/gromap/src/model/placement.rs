@@ -156,7 +156,9 @@ impl Model {
         let prepared = views().map(|(view, new)| view.preparation.apply(new)).collect::<Result<Vec<_>>>()?;
         let Placement { multiplier, step, .. } = &self.placement;
         let spec = self.parameters.spec();
-        let known = |multiplier: &Multiplier| known(&self.views, &prepared, multiplier, (&spec.recipe.new_samples(), spec.votes));
+        let known = |multiplier: &Multiplier| {
+            known(&self.views, &prepared, multiplier, (&spec.recipe.new_samples(), spec.votes))
+        };
         let rows = known(multiplier)?;
         let Some(step) = step else {
             return Ok(Placed { labels: None, places: multiplier.places(rows)? });

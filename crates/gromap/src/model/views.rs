@@ -20,8 +20,8 @@
 //! average: the entropy keeps every view in the sum, and none takes all because it is the easiest to fit.
 
 use super::options::Common;
-use super::prepared::{Held, Prepared, Purpose};
 use super::preparation::Preparation;
+use super::prepared::{Held, Prepared, Purpose};
 use crate::affinity::Training;
 use crate::data::{Data, Samples};
 use crate::error::{Error, Result};
@@ -84,7 +84,8 @@ pub(crate) fn together<'m>(views: &[&'m View<'_>], weights: &[f64]) -> Option<Ma
         return single(only);
     }
     let parts: Vec<Matrix<'_, f32>> = views.iter().map(single).collect::<Option<_>>()?;
-    let factors: Vec<f64> = views.iter().zip(&parts).map(|(view, part)| (view.share / variance(part, weights)).sqrt()).collect();
+    let factors: Vec<f64> =
+        views.iter().zip(&parts).map(|(view, part)| (view.share / variance(part, weights)).sqrt()).collect();
     Some(side_by_side(&parts, |v, value| (factors[v] * value) as f32))
 }
 
@@ -99,7 +100,10 @@ fn variance(samples: &Matrix<'_, f32>, weights: &[f64]) -> f64 {
 }
 
 /// Matrices with as many rows, one beside the other.
-pub(crate) fn side_by_side<S: Scalar, R: Scalar>(parts: &[Matrix<'_, S>], entry: impl Fn(usize, f64) -> R) -> Matrix<'static, R> {
+pub(crate) fn side_by_side<S: Scalar, R: Scalar>(
+    parts: &[Matrix<'_, S>],
+    entry: impl Fn(usize, f64) -> R,
+) -> Matrix<'static, R> {
     let columns: Vec<(usize, usize)> =
         parts.iter().enumerate().flat_map(|(v, part)| (0..part.columns()).map(move |j| (v, j))).collect();
     let rows = parts.first().map_or(0, Matrix::rows);

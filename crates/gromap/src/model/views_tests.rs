@@ -138,9 +138,15 @@ fn pca_of_views_is_pca_of_their_columns() {
         0..3 => factors[0] * f64::from(first[(i, j)]),
         _ => factors[1] * f64::from(second[(i, j - 3)]),
     });
-    let (one, two) = (recipe.clone().every_sample().fit(&both), recipe.every_sample().fit(Data::views([&first, &second])));
+    let (one, two) =
+        (recipe.clone().every_sample().fit(&both), recipe.every_sample().fit(Data::views([&first, &second])));
     let (one, two) = (one.unwrap(), two.unwrap());
-    assert!((one.outcome.loss - two.outcome.loss).abs() < 1e-5 * one.outcome.loss, "{} {}", one.outcome.loss, two.outcome.loss);
+    assert!(
+        (one.outcome.loss - two.outcome.loss).abs() < 1e-5 * one.outcome.loss,
+        "{} {}",
+        one.outcome.loss,
+        two.outcome.loss
+    );
 }
 
 #[test]
@@ -148,13 +154,17 @@ fn paths_clusters_pairs_and_fused_fits_take_views() {
     let given = views();
     let path = recipe(Method::TSnekhorn).path(Data::views(&given), &[3, 6], Level::Warm).unwrap();
     assert_eq!(path.models[1].view_weights(), vec![1.0 / 3.0; 3]);
-    let found = GromovClustering::builder(3).perplexity(8.0).view_weights(ViewWeights::Learned).fit(Data::views(&given));
+    let found =
+        GromovClustering::builder(3).perplexity(8.0).view_weights(ViewWeights::Learned).fit(Data::views(&given));
     let labels = found.unwrap().plan.labels();
     assert!((0..SAMPLES).filter(|&i| labels[i] == labels[i % 3]).count() > SAMPLES - 10);
-    let fused = recipe(Method::TSnekhorn).alpha(0.5, crate::model::AlphaScale::AtStart).fit(Data::views(&given)).unwrap();
+    let fused =
+        recipe(Method::TSnekhorn).alpha(0.5, crate::model::AlphaScale::AtStart).fit(Data::views(&given)).unwrap();
     assert_eq!(fused.predict(Data::views(&given)).unwrap(), fused.plan.labels());
     let near = |view: &Matrix<'_, f32>| {
-        let square = |i: usize, j: usize| view.row(i).iter().zip(view.row(j)).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>();
+        let square = |i: usize, j: usize| {
+            view.row(i).iter().zip(view.row(j)).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>()
+        };
         Matrix::from_fn(SAMPLES, SAMPLES, |i, j| (-square(i, j)).exp())
     };
     let pairs: Vec<Matrix<'_>> = given.iter().map(near).collect();

@@ -133,7 +133,9 @@ pub(crate) fn merged(parts: &[(f64, &dyn Similarity)]) -> Result<Option<Box<dyn 
 fn added<S: Scalar>(parts: &[(f64, Samples<'_>)]) -> Matrix<'static, S> {
     let (rows, columns) = parts.first().map_or((0, 0), |(_, part)| (part.len(), part.columns()));
     let entry = |part: &Samples<'_>, i, j| either!(part, |m| m[(i, j)].to_f64());
-    Matrix::from_fn(rows, columns, |i, j| S::from_f64(parts.iter().map(|(weight, part)| weight * entry(part, i, j)).sum()))
+    Matrix::from_fn(rows, columns, |i, j| {
+        S::from_f64(parts.iter().map(|(weight, part)| weight * entry(part, i, j)).sum())
+    })
 }
 
 /// The matrices weight·A one beside the other.

@@ -54,7 +54,9 @@ impl Model {
     fn check_view_weights(&self) -> Result<()> {
         let whole: f64 = self.views.iter().map(|view| view.share).sum();
         let is_weight = |value: f64| value.is_finite() && value >= 0.0;
-        if !self.views.iter().all(|view| is_weight(view.share) && is_weight(view.factor)) || (whole - 1.0).abs() > ROUNDING {
+        if !self.views.iter().all(|view| is_weight(view.share) && is_weight(view.factor))
+            || (whole - 1.0).abs() > ROUNDING
+        {
             return Err(damaged("the weights of its views are not shares of a whole"));
         }
         match (&self.features, self.view_features()) {

@@ -228,7 +228,8 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"a precomputed {self.precomputed} must be square, not {X.shape[0]} x {X.shape[1]}")
         several = isinstance(X, list)
-        array = [given.similarity_of(view) for view in X] if several else given.similarity_of(X)
+        # Sparse views become one matrix, which the core keeps in single precision.
+        array = [given.similarity_of(_single(view)) for view in X] if several else given.similarity_of(X)
         rows = X[0] if several else array[0] if isinstance(X, tuple) else X
         n_samples = rows.shape[0]
         dtype = np.result_type(*(view.dtype for view in X)) if several else rows.dtype
@@ -327,3 +328,7 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         super().__setstate__(state)
         if "_model" in state:
             self._read_model(_core.Model.from_bytes(state["_model"]), state["_dtype"])
+
+
+def _single(view):
+    return view.astype(np.float32) if sp.issparse(view) else view

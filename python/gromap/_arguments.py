@@ -49,6 +49,15 @@ class Rule:
         self.max_weight = None if max_weight is None else float(max_weight)
 
 
+def has_views(X, precomputed):
+    """Whether these are several views: a list of matrices, or a tuple, which as a similarity would be its factors."""
+    if not isinstance(X, list) and (precomputed is not None or not isinstance(X, tuple)):
+        return False
+    if len(X) == 0:
+        raise ValueError("X is empty: give samples, or a list of at least one view")
+    return all(len(getattr(view, "shape", ())) == 2 for view in X)
+
+
 def similarity_of(C):
     if isinstance(C, tuple):
         if len(C) not in (1, 2):

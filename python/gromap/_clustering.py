@@ -30,7 +30,7 @@ class GromovClustering(Estimator):
         ``plan_`` shows how, ``hardness_`` how many are not.
     min_weight, max_weight : float, default=None
         What each of them weighs at least and at most, as shares of the whole, where weights are learned.
-    perplexity, n_neighbors, loss, init, n_init, solver, max_iter, tol, pca, scale, precomputed
+    perplexity, n_neighbors, loss, init, n_init, solver, max_iter, tol, pca, scale, precomputed, view_weights
         As in :class:`GromovDR`.
     kernel, gamma, coef0, degree
         As in :class:`GromovDR`: the kernel of ``method="kernel-pca"``.
@@ -49,7 +49,7 @@ class GromovClustering(Estimator):
         Their mean samples; None for a similarity or distances.
     plan_ : scipy.sparse.csr_array of shape (n_samples, n_clusters)
         The transport plan.
-    loss_, loss_curve_, stop_reason_, hardness_, certificate_, n_iter_, warnings_
+    loss_, loss_curve_, stop_reason_, hardness_, certificate_, n_iter_, view_weights_, warnings_
         How it was reached, as in :class:`GromovDR`.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
@@ -96,6 +96,7 @@ class GromovClustering(Estimator):
         coef0=1.0,
         degree=3,
         precomputed=None,
+        view_weights="equal",
         random_state=None,
         n_jobs=None,
         verbose=0,
@@ -123,6 +124,7 @@ class GromovClustering(Estimator):
         self.coef0 = coef0
         self.degree = degree
         self.precomputed = precomputed
+        self.view_weights = view_weights
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing, check_scalar
+from sklearn.utils import _safe_indexing, check_array, check_scalar
 from sklearn.utils.validation import _check_sample_weight, _get_feature_names, check_is_fitted, validate_data
 
 from gromap import _arguments as given
@@ -63,7 +63,7 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
-        """Fit to samples, to a similarity, to distances or to a graph.
+        """Fit to samples, to a similarity, to distances, to a graph, or to several views of the same samples.
 
         Parameters
         ----------
@@ -72,7 +72,9 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             ``precomputed="graph"`` an ndarray or a scipy sparse matrix; with ``precomputed="distance"`` an ndarray; each of
             shape (n_samples, n_samples). Frames with text or dates are made numbers of by the rules of :func:`gromap.table.read`,
             whose result is taken too. A graph may also be one of networkx, whose edges weigh their ``weight`` or 1, or the
-            name of a GraphML file; ``node_names_`` then has its nodes, in the order of all that is said of samples.
+            name of a GraphML file; ``node_names_`` then has its nodes, in the order of all that is said of samples. A list of
+            these, but for graphs and tables, has several views of the same samples, which ``view_weights`` weighs; views that
+            are samples may also come in a tuple.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Equal by default.
@@ -114,8 +116,9 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            If both these and the samples fitted to are DataFrames, columns are matched by name.
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of them
+            If both these and the samples fitted to are DataFrames, columns are matched by name. A fit to several views needs
+            all of them, in the same order.
         return_distance : bool, default=False
             Whether to return distances and outliers too.
 
@@ -292,6 +295,11 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             n_init=self.n_init,
             pca="none" if self.pca is None else str(self.pca),
             scale="none" if self.scale is None else self.scale,
+            view_weights=(
+                self.view_weights
+                if isinstance(self.view_weights, str)
+                else given.vector(self.view_weights, "view_weights", np.float64)
+            ),
             rule=given.Rule(self.prototype_weights, self.min_weight, self.max_weight),
             # Only a share of the loss means the same for every similarity.
             settings=given.Settings(self.solver, None, self.max_iter, self.tol, 0.0, self.random_state),
@@ -312,12 +320,43 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         elif self._table is not None and table.is_frame(X):
             return table.encoded(self._table, X)
         if isinstance(X, _Named):
-            return np.ascontiguousarray(X.array[:, self._model.columns_of(X.names)])
+            return np.ascontiguousarray(X.array[:, self._model.columns_of(0, X.names)])
+        if given.has_views(X, self.precomputed):
+            return [self._view(self._in_order(view, at), at, 1) for at, view in enumerate(X)]
+        if len(self.view_weights_) > 1:
+            raise ValueError(f"X must be a list of {len(self.view_weights_)} views: this was fitted to as many")
+        return self._validated(self._in_order(X, 0), reset=False)
+
+    def _in_order(self, X, view):
+        """Columns of a view in the order of those fitted to, if both have names."""
         names = _get_feature_names(X)
-        known = getattr(self, "feature_names_in_", None)
-        if names is not None and known is not None and not np.array_equal(names, known):
-            X = _safe_indexing(X, self._model.columns_of(names.tolist()), axis=1)
-        return self._validated(X, reset=False)
+        if names is None or not hasattr(self, "feature_names_in_"):
+            return X
+        columns = self._model.columns_of(view, names.tolist())
+        return X if columns == list(range(len(names))) else _safe_indexing(X, columns, axis=1)
+
+    def _view(self, X, at, least):
+        """One of several views, validated as samples or pairs are."""
+        sparse = False if self.precomputed == "distance" else "csr"
+        name = f"view {at + 1}"
+        X = check_array(X, accept_sparse=sparse, dtype=_FLOATS, order="C", ensure_min_samples=least, input_name=name)
+        if self.precomputed is None:
+            return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(f"{name} must be square, not {X.shape[0]} x {X.shape[1]}")
+        return X
+
+    def _views(self, views):
+        """Several views to fit to, and the names of all their features if every view has names."""
+        names = [_get_feature_names(view) for view in views]
+        views = [self._view(view, at, 2) for at, view in enumerate(views)]
+        for name in _OF_SAMPLES:
+            if hasattr(self, name):
+                delattr(self, name)
+        self.n_features_in_ = sum(view.shape[1] for view in views)
+        if self.precomputed is None and all(of_view is not None for of_view in names):
+            self.feature_names_in_ = np.concatenate(names)
+        return views
 
     def _validated(self, X, reset=True):
         """C-contiguous f32 or f64 as it is, anything else converted once."""
@@ -336,7 +375,9 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             self.__dict__.pop("node_names_", None)
             if names is not None:
                 self.node_names_ = names
-        if self.precomputed is None:
+        if given.has_views(X, self.precomputed):
+            X = self._views(X)
+        elif self.precomputed is None:
             X = self._validated(X)
         elif self.precomputed != "similarity" or not isinstance(X, tuple):
             # What a sparse matrix leaves out is no distance.
@@ -344,9 +385,12 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             X = validate_data(self, X, accept_sparse=sparse, dtype=_FLOATS, order="C", ensure_min_samples=2)
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"a precomputed {self.precomputed} must be square, not {X.shape[0]} x {X.shape[1]}")
-        array = given.similarity_of(X)
-        rows = array[0] if isinstance(X, tuple) else X
-        n_samples, dtype = rows.shape[0], rows.dtype
+        several = isinstance(X, list)
+        # Sparse views become one matrix, which the core keeps in single precision.
+        array = [given.similarity_of(_single(view)) for view in X] if several else given.similarity_of(X)
+        rows = X[0] if several else array[0] if isinstance(X, tuple) else X
+        n_samples = rows.shape[0]
+        dtype = np.result_type(*(view.dtype for view in X)) if several else rows.dtype
         names = getattr(self, "feature_names_in_", None) if self.precomputed is None else None
         if tabulated is not None:
             names = np.array(tabulated.feature_names, dtype=object)
@@ -410,6 +454,7 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self.known_labels_ = found["classes"]
         self.names_ = found["prototype_names"]
         self.weights_ = found["weights"]
+        self.view_weights_ = found["view_weights"]
         self.labels_ = found["labels"].astype(np.int64)
         self.plan_ = given.csr(found["plan"], len(self.weights_))
         self.loss_ = found["loss"]
@@ -460,3 +505,7 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         super().__setstate__(state)
         if "_model" in state:
             self._read_model(_core.Model.from_bytes(state["_model"]), state["_dtype"])
+
+
+def _single(view):
+    return view.astype(np.float32) if sp.issparse(view) else view

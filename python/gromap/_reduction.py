@@ -90,6 +90,9 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         weights of its edges (an ndarray or a scipy sparse matrix). Nodes of a graph are as alike as short random walks
         meet them, and weigh what their degrees say; edges have no direction and loops do not count. Nodes without edges or
         in components too small for a prototype weigh nothing and join the heaviest one.
+    view_weights : {"equal", "learned"} or array-like of shape (n_views,), default="equal"
+        How much each view counts, where ``X`` is a list of views of the same samples: all the same, by how well common
+        clusters serve each of them, or in these proportions.
     random_state : int, Generator, RandomState or None
         Seed of everything random. None draws a new one every time.
     n_jobs : int or None, default=None
@@ -133,6 +136,8 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Share of the sample mass that goes to a single prototype.
     certificate_ : str or None
         Why a hard optimum must exist, if that is known: "psd", "nsd" or "squared_euclidean".
+    view_weights_ : ndarray of shape (n_views,)
+        How much each view counts, sum 1.
     warnings_ : list of str
         What was not done as well as asked.
     n_features_in_, feature_names_in_
@@ -192,6 +197,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         coef0=1.0,
         degree=3,
         precomputed=None,
+        view_weights="equal",
         random_state=None,
         n_jobs=None,
         verbose=0,
@@ -222,6 +228,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.coef0 = coef0
         self.degree = degree
         self.precomputed = precomputed
+        self.view_weights = view_weights
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -246,8 +253,9 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            If both these and the samples fitted to are DataFrames, columns are matched by name.
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a list of them
+            If both these and the samples fitted to are DataFrames, columns are matched by name. A fit to several views needs
+            all of them, in the same order.
         places : {"prototype", "sample"}, default="prototype"
             Whether a sample is placed where its prototype is, or on a place of its own among the prototypes, by the rule of
             ``sample_places_``. With a prototype for every sample both are the same.
@@ -259,7 +267,8 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_is_fitted(self)
         check_scalar(places, "places", str)
         X = self._samples(X)
-        return self._model.transform(X, places, self._quietly()).astype(X.dtype, copy=False)
+        dtype = np.result_type(*X) if isinstance(X, list) else X.dtype
+        return self._model.transform(X, places, self._quietly()).astype(dtype, copy=False)
 
     predict = available_if(_has_labels)(Estimator.predict)
 
@@ -280,6 +289,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_is_fitted(self)
         X = self._samples(X)
         places = self._model.transform(X, "prototype", self._quietly())
+        X = np.hstack(X) if isinstance(X, list) else X
         return metrics.trustworthiness(X, places, n_neighbors=min(_SCORED_NEIGHBORS, (len(X) - 1) // 2))
 
     def path(self, X, sizes, *, warm=False, sample_weight=None):

@@ -66,7 +66,7 @@ def describe(
         columns=[(name, _column(values)) for name, values in columns.items()],
         ids=None if ids is None else [str(name) for name in ids],
         images=None if images is None else _images(images),
-        samples=None if X is None else estimator._samples(X),
+        samples=None if X is None else _together(estimator._samples(X)),
         feature_names=None if features is None else features.tolist(),
         parameters=[(name, str(value)) for name, value in _changed(estimator).items()],
         facts=[(str(name), _told(value)) for name, value in {**_known(estimator), **(facts or {})}.items()],
@@ -79,9 +79,9 @@ def describe(
 
 
 def _known(estimator):
-    """What an estimator knows of its fit beyond its models: what views weigh, and who stood for all in a distributed run."""
-    known = {"weights of views": getattr(estimator, "view_weights_", None), "coreset": getattr(estimator, "coreset_", None)}
-    return {name: value for name, value in known.items() if value is not None}
+    """What an estimator knows of its fit beyond its models: what several views weigh."""
+    weights = getattr(estimator, "view_weights_", ())
+    return {"weights of views": weights} if len(weights) > 1 else {}
 
 
 def _told(value):
@@ -91,6 +91,11 @@ def _told(value):
     values = np.ravel(np.asarray(value, dtype=object))
     told = [f"{each:.3g}" if isinstance(each, float) else str(each) for each in values[:12].tolist()]
     return ", ".join(told) + (f" … ({len(values)} in all)" if len(values) > 12 else "")
+
+
+def _together(samples):
+    """The features of all views side by side, as those of prototypes are."""
+    return np.hstack(samples) if isinstance(samples, list) else samples
 
 
 def _each(values, single):

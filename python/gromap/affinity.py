@@ -9,6 +9,10 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import ive
+
 from gromap import _arguments as given
 from gromap import _core
 
@@ -16,6 +20,7 @@ __all__ = [
     "Entropic",
     "FuzzySet",
     "Geodesic",
+    "HeatKernel",
     "Kernel",
     "Linear",
     "NormalizedGraph",
@@ -292,6 +297,110 @@ class SymmetricEntropic(_Affinity):
                 stacklevel=2,
             )
         return _similarity(similarity)
+
+
+@dataclass
+class HeatKernel:
+    """exp(-t L) of a graph, L its normalised Laplacian: how much heat of one node is at another after a time t.
+
+    Rows are found some at a time, by products with the sparse graph (Chebyshev polynomials), and of each only the largest
+    entries are kept: no N x N matrix is made. With all entries kept the kernel is positive definite.
+
+    Parameters
+    ----------
+    t : float
+        The time: the longer, the farther heat goes.
+    entries : int
+        Entries kept of every row, at most; an entry that one of its two rows keeps is kept.
+    tolerance : float
+        Error of an entry before anything is left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from gromap.affinity import HeatKernel
+    >>> ring = sp.csr_array(np.roll(np.eye(8), 1, axis=1))
+    >>> C = HeatKernel(t=1.0).fit(ring + ring.T)
+    >>> bool(abs(C.sum(axis=1) - 1).max() < 1e-6), bool(C[0, 0] > C[0, 1] > C[0, 2])
+    (True, True)
+    """
+
+    t: float = 3.0
+    entries: int = 200
+    tolerance: float = 1e-8
+
+    _BLOCK = 256
+
+    def fit(self, graph):
+        """Heat kernel of a graph.
+
+        Parameters
+        ----------
+        graph : scipy sparse matrix or ndarray of shape (N, N)
+            Weights of edges, not negative; (A + A^T) / 2 counts, and loops do not.
+
+        Returns
+        -------
+        scipy.sparse.csr_array
+            What :func:`gromap.srgw` takes, and :class:`gromap.GromovDR` with ``precomputed="similarity"``.
+        """
+        if not (np.isfinite(self.t) and self.t > 0):
+            raise ValueError(f"t is {self.t}; it must be positive and finite")
+        if not 0 < self.tolerance < 1:
+            raise ValueError(f"tolerance is {self.tolerance}; it must be between 0 and 1")
+        if given.count(self.entries) < 1:
+            raise ValueError(f"entries is {self.entries}; it must be at least 1")
+        walk = _normalised(graph)
+        # exp(-tL) = exp(-t) exp(tW) = sum of c_k T_k(W), c_k = (2 - [k = 0]) I_k(t) exp(-t): ive is I_k(t) exp(-t).
+        terms = 1
+        while terms < 10 or ive(terms, self.t) > self.tolerance / 4:
+            terms += max(1, terms // 8)
+        factors = 2 * ive(np.arange(terms + 1), self.t)
+        factors[0] /= 2
+        nodes = walk.shape[0]
+        rows = [
+            self._largest(_chebyshev(walk, factors, range(start, min(start + self._BLOCK, nodes))))
+            for start in range(0, nodes, self._BLOCK)
+        ]
+        kept = sp.vstack(rows, format="csr")
+        return sp.csr_array(kept.maximum(kept.T))
+
+    def _largest(self, rows):
+        """The largest entries of some rows; what the polynomial leaves below zero is none."""
+        if self.entries < rows.shape[1]:
+            bounds = np.partition(rows, -self.entries, axis=1)[:, -self.entries, None]
+            rows = np.where(rows >= bounds, rows, 0.0)
+        return sp.csr_array(np.maximum(rows, 0.0))
+
+
+def _normalised(graph):
+    """D^(-1/2) A D^(-1/2) of the undirected graph without loops; nodes without edges stay by themselves."""
+    A = sp.csr_array(graph, dtype=np.float64)
+    if A.shape[0] != A.shape[1]:
+        raise ValueError(f"a graph must be square, not {A.shape[0]} x {A.shape[1]}")
+    if not np.isfinite(A.data).all() or (A.data < 0).any():
+        raise ValueError("weights of edges must be finite and not negative")
+    A = sp.csr_array((A + A.T) / 2)
+    A.setdiag(0)
+    A.eliminate_zeros()
+    degrees = A.sum(axis=1)
+    alone = degrees == 0
+    roots = 1 / np.sqrt(np.where(alone, 1.0, degrees))
+    # Heat stays in a node without edges.
+    return sp.csr_array(sp.diags_array(roots) @ A @ sp.diags_array(roots) + sp.diags_array(alone.astype(float)))
+
+
+def _chebyshev(walk, factors, nodes):
+    """Rows `nodes` of the sum of factors times the Chebyshev polynomials of a symmetric matrix."""
+    before = np.zeros((walk.shape[0], len(nodes)))
+    before[nodes, np.arange(len(nodes))] = 1
+    now = walk @ before
+    total = factors[0] * before + factors[1] * now
+    for factor in factors[2:]:
+        before, now = now, 2 * (walk @ now) - before
+        total += factor * now
+    return np.ascontiguousarray(total.T)
 
 
 def nearest_neighbors(X, k, metric="sqeuclidean", search="auto", random_state=0):

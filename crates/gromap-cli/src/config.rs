@@ -50,6 +50,12 @@ pub(crate) fn options(name: &str, text: &str) -> Outcome<Vec<String>> {
         match value {
             Value::Boolean(true) => options.push(format!("--{key}")),
             Value::Boolean(false) => {}
+            // Names of files may have commas, and the option can be given again.
+            Value::Array(files) if key == "view" => {
+                for file in files {
+                    options.push(format!("--{key}={}", word(name, key, file)?));
+                }
+            }
             value => options.push(format!("--{key}={}", word(name, key, value)?)),
         }
     }
@@ -99,8 +105,12 @@ pub(crate) fn effective(command: &clap::Command, matches: &ArgMatches) -> Vec<(S
         }
         // An option that hides itself here means nothing to this verb.
         let given = matches.value_source(id) == Some(ValueSource::CommandLine);
-        let raw = matches.get_raw(id)?.next_back()?.to_string_lossy().into_owned();
-        (given || !arg.is_hide_set()).then(|| (name, typed(raw)))
+        let raw = || matches.get_raw(id).into_iter().flatten().map(|raw| raw.to_string_lossy().into_owned());
+        if matches!(arg.get_action(), clap::ArgAction::Append) {
+            return given.then(|| (name, Value::Array(raw().map(Value::String).collect())));
+        }
+        let last = raw().last()?;
+        (given || !arg.is_hide_set()).then(|| (name, typed(last)))
     };
     options.filter_map(value).collect()
 }
@@ -130,8 +140,8 @@ mod tests {
     fn the_file_comes_before_the_command_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.toml");
-        std::fs::write(&path, "method = \"pca\"\nn-init = 3\nperplexity = [15, 1.5]\nstrict = true\njson = false\n")
-            .unwrap();
+        let text = "method = \"pca\"\nn-init = 3\nperplexity = [15, 1.5]\nstrict = true\njson = false\nview = [\"a,b.csv\", \"c.csv\"]\n";
+        std::fs::write(&path, text).unwrap();
         let config = path.to_str().unwrap();
         let found = expanded(words(&["gromap", "fit", "x.npy", "--config", config])).unwrap();
         let expected = [
@@ -141,6 +151,8 @@ mod tests {
             "--n-init=3",
             "--perplexity=15,1.5",
             "--strict",
+            "--view=a,b.csv",
+            "--view=c.csv",
             "x.npy",
             "--config",
             config,

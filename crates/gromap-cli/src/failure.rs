@@ -114,7 +114,7 @@ impl fmt::Display for Failure {
 }
 
 /// The names of the core's parameters as options. A parameter that is not here is a property of the data.
-const OPTIONS: [(&str, &str); 15] = [
+const OPTIONS: [(&str, &str); 17] = [
     ("n_prototypes", "--prototypes"),
     ("number of prototypes of a path", "--prototypes"),
     ("perplexity", "--perplexity"),
@@ -130,6 +130,8 @@ const OPTIONS: [(&str, &str); 15] = [
     ("components", "--pca"),
     ("number of components", "--pca"),
     ("tolerance", "--tolerance"),
+    ("view_weights", "--view-weights"),
+    ("sum of view_weights", "--view-weights"),
 ];
 
 impl From<gromap::Error> for Failure {
@@ -146,6 +148,9 @@ impl From<gromap::Error> for Failure {
                 Self::data(format!("row {row}, column \"{}\": {problem}", clipped(column))).hint(way_out.clone())
             }
             Error::Table { message, way_out } => Self::data(message.clone()).hint(way_out.clone()),
+            Error::View { view, views, error } => {
+                Self::from((**error).clone()).about(format_args!("view {view} of {views}"))
+            }
             Error::Name { .. } | Error::Unsupported(_) => Self::usage(error.to_string()),
             Error::Memory { .. } | Error::NoRoom { .. } => Self::new(Kind::Memory, error.to_string()),
             _ => Self::data(error.to_string()),

@@ -63,6 +63,9 @@ impl Asked<'_> {
     /// Refuses options that would have no effect.
     pub(crate) fn check(&self, goal: Goal, options: &FitOptions) -> Outcome<()> {
         let refuse = |ids: &[&str], reason: &str| self.refuse(ids, reason);
+        if options.data.view.is_empty() {
+            refuse(&["view_weights"], "it is for several views, which --view adds")?;
+        }
         let method = options.method;
         match goal {
             Goal::Clusters => {
@@ -163,6 +166,7 @@ fn set_common(common: &mut Common, options: &FitOptions) {
     common.n_init = options.n_init;
     common.pca = options.pca;
     common.scale = options.scale;
+    common.view_weights = options.view_weights.clone();
     // A file is read with the data; what it asks for takes no more memory.
     common.rule.prototype_weights = options.prototype_weights.parse().unwrap_or(PrototypeWeights::Uniform);
     common.rule.min_weight = options.min_weight;
@@ -236,11 +240,11 @@ pub(crate) fn shares(option: &str, given: &str, (count, what): (usize, &str), ro
 #[cfg(test)]
 mod tests {
     use clap::{CommandFactory, FromArgMatches};
-    use gromap::Loss;
     use gromap::embedding::Normalization;
     use gromap::observe::Stopping;
     use gromap::options::{AlphaScale, Projection, Scaling};
     use gromap::solve::Solver;
+    use gromap::{Loss, ViewWeights};
 
     use super::*;
     use crate::args::{Arguments, Verb};
@@ -272,6 +276,8 @@ mod tests {
         check(&["--pca", "none"], core().pca(Projection::None));
         check(&["--normalization", "cells", "--seed", "5"], core().normalization(Normalization::Cells).seed(5));
         check(&["--coupling", "1"], core().coupling(1.0));
+        check(&["--view-weights", "learned"], core().view_weights(ViewWeights::Learned));
+        check(&["--view-weights", "1,2.5"], core().view_weights(ViewWeights::Given(vec![1.0, 2.5])));
         let stopping = Stopping { max_rounds: 3, rel_tolerance: 0.5, abs_tolerance: 0.0 };
         let bounds = core().min_weight(Some(0.01)).max_weight(Some(0.1));
         check(&["--min-weight", "0.01", "--max-weight", "0.1"], bounds);

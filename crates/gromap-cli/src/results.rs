@@ -99,6 +99,8 @@ pub(crate) struct Summary<'a> {
     /// Where they are, if they are on a map.
     places: Option<&'a Matrix<'static>>,
     labels: Vec<u32>,
+    /// How much each view counts.
+    view_weights: Vec<f64>,
     pub(crate) classes: Option<&'a Classes>,
     pub(crate) scores: Option<Scores>,
     lists_prototypes: bool,
@@ -120,7 +122,8 @@ impl<'a> Summary<'a> {
         let scores = classes.map(|classes| Scores::of_model(classes, model)).transpose()?;
         let places = model.is_map().then_some(&model.prototypes);
         let (outcome, weights, labels) = (&model.outcome, model.weights.clone(), model.plan.labels());
-        Ok(Self { run, outcome, weights, places, labels, classes, scores, lists_prototypes: true, more: String::new() })
+        let (view_weights, more) = (model.view_weights(), String::new());
+        Ok(Self { run, outcome, weights, places, labels, view_weights, classes, scores, lists_prototypes: true, more })
     }
 
     /// Clusters that are no model, and what else there is to say of them to people.
@@ -132,7 +135,8 @@ impl<'a> Summary<'a> {
     ) -> gromap::Result<Self> {
         let (weights, labels) = (plan.weights(), plan.labels());
         let scores = classes.map(|classes| Scores::of_labels(classes, &labels)).transpose()?;
-        Ok(Self { run, outcome, weights, places: None, labels, classes, scores, lists_prototypes: true, more })
+        let (places, view_weights) = (None, vec![1.0]);
+        Ok(Self { run, outcome, weights, places, labels, view_weights, classes, scores, lists_prototypes: true, more })
     }
 
     /// The same without a line for every prototype.
@@ -196,6 +200,7 @@ impl<'a> Summary<'a> {
             "seconds": seconds,
             "peak_memory_bytes": machine::peak(),
             "metrics": self.scores.as_ref().map(Scores::to_json),
+            "view_weights": self.view_weights,
             "seed": run.seed,
             "threads": run.threads,
             "warnings": self.warnings(),
@@ -257,6 +262,10 @@ impl fmt::Display for Summary<'_> {
         let Seconds { read, neighbors, affinity, init, fit, total } = run.seconds;
         writeln!(f, "samples     {}{features}", run.samples)?;
         writeln!(f, "prototypes  {used} in use of {}, by {}", run.prototypes, run.method)?;
+        if let [_, _, ..] = self.view_weights[..] {
+            let weights: Vec<String> = self.view_weights.iter().map(|weight| format!("{weight:.4}")).collect();
+            writeln!(f, "views       {} weighed {}", weights.len(), weights.join(", "))?;
+        }
         writeln!(f, "loss        {:.6}", outcome.loss)?;
         writeln!(f, "rounds      {rounds}, {}", outcome.stop)?;
         writeln!(f, "hardness    {:.4}", outcome.hardness)?;

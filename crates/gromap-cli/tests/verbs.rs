@@ -191,6 +191,30 @@ fn clusters_become_models() {
 }
 
 #[test]
+fn clusters_become_a_coarse_graph() {
+    let bench = bench();
+    let cluster = ["cluster", "x.npy", "--clusters", "3", "--perplexity", "8", "-o", "labels.npy", "--force"];
+    let with = |more: &[&'static str]| [&cluster[..], more].concat();
+    bench.json(&with(&["--coarse", "coarse.npz"]));
+    bench.json(&with(&["--coarse", "coarse.mtx"]));
+    let text = bench.text("coarse.mtx");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!((lines[0], lines[2], lines.len()), ("%%MatrixMarket matrix array real general", "3 3", 12));
+    let weights = lines[1].trim_start_matches("% weights of the clusters: ").split(' ');
+    let sum: f64 = weights.map(|weight| weight.parse::<f64>().expect("a number")).sum();
+    assert!((sum - 1.0).abs() < 1e-12);
+    // What was learnt is symmetric, and clusters are most alike to themselves.
+    let entry = |k: usize, l: usize| lines[3 + 3 * l + k].parse::<f64>().expect("a number");
+    assert!((0..3).all(|k| (0..3).all(|l| (entry(k, l) - entry(l, k)).abs() < 1e-9 && entry(k, l) <= entry(k, k))));
+    // The program reads it back.
+    bench.json(&["cluster", "coarse.mtx", "--precomputed", "similarity", "--clusters", "2"]);
+    let refused = bench.error(&with(&["--coarse", "c.npz", "--target", "identity"]), 2);
+    assert!(refused["message"].as_str().is_some_and(|text| text.contains("--coarse has no effect")));
+    let refused = bench.error(&with(&["--coarse", "c.csv"]), 2);
+    assert!(refused["message"].as_str().is_some_and(|text| text.contains("must end in .npz or .mtx")));
+}
+
+#[test]
 fn embed_places_every_sample() {
     let bench = bench();
     let found = bench.json(&["embed", "x.csv", "--labels", "kind", "--weights", "weight", "--method", "pca"]);

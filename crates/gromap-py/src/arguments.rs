@@ -9,7 +9,7 @@ use gromap::options::{FittedTo, WeightRule};
 use gromap::similarity::{self, Similarity, Sparse};
 use gromap::solve::{BalancedTransport, Settings};
 use gromap::types::Scalar;
-use gromap::{Data, Matrix, Plan, PrototypeWeights, Run, SampleWeights};
+use gromap::{Data, Matrix, Plan, PrototypeWeights, Run, SampleWeights, ViewWeights};
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -29,6 +29,24 @@ impl SamplesArgument<'_> {
         Ok(match self {
             Self::F32(array) => matrix(array)?.into(),
             Self::F64(array) => matrix(array)?.into(),
+        })
+    }
+}
+
+/// Samples, or several views of them.
+#[derive(FromPyObject)]
+pub(crate) enum NewSamplesArgument<'py> {
+    One(SamplesArgument<'py>),
+    Views(Vec<SamplesArgument<'py>>),
+}
+
+impl NewSamplesArgument<'_> {
+    pub(crate) fn data(&self) -> PyResult<Data<'_>> {
+        Ok(match self {
+            Self::One(array) => Data::Samples(array.samples()?),
+            Self::Views(arrays) => {
+                Data::views(arrays.iter().map(SamplesArgument::samples).collect::<PyResult<Vec<_>>>()?)
+            }
         })
     }
 }
@@ -110,12 +128,46 @@ pub(crate) fn weights_of(weights: Option<&PyReadonlyArray1<'_, f64>>, samples: u
     .map_err(to_python)
 }
 
+/// A matrix, or one for each view.
+#[derive(FromPyObject)]
+enum ArraysArgument<'py> {
+    One(ArrayArgument<'py>),
+    Views(Vec<ArrayArgument<'py>>),
+}
+
+/// A similarity or a graph that lives as long as the data that refer to it.
+enum Owned<'a> {
+    Nothing,
+    Similarity(Box<dyn Similarity + 'a>),
+    Graph(Sparse<'a, f32>),
+}
+
+impl ArrayArgument<'_> {
+    /// What the data will refer to.
+    fn owned(&self, kind: FittedTo) -> PyResult<Owned<'_>> {
+        Ok(match kind {
+            FittedTo::Samples | FittedTo::Distances => Owned::Nothing,
+            FittedTo::Similarity => Owned::Similarity(self.similarity()?),
+            FittedTo::Graph => Owned::Graph(self.graph()?),
+        })
+    }
+
+    fn data<'a>(&'a self, kind: FittedTo, owned: &'a Owned<'a>) -> PyResult<Data<'a>> {
+        Ok(match owned {
+            Owned::Similarity(similarity) => Data::similarity(&**similarity),
+            Owned::Graph(graph) => Data::Graph(graph),
+            Owned::Nothing if kind == FittedTo::Distances => Data::Distances(self.samples()?),
+            Owned::Nothing => Data::Samples(self.samples()?),
+        })
+    }
+}
+
 /// What a fit is given, by attribute.
 #[derive(FromPyObject)]
 pub(crate) struct DataArgument<'py> {
     /// "samples", "distance", "similarity" or "graph".
     kind: String,
-    array: ArrayArgument<'py>,
+    array: ArraysArgument<'py>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
     feature_names: Option<Vec<String>>,
     /// How a table became the samples, as JSON.
@@ -131,18 +183,17 @@ impl DataArgument<'_> {
         make: impl FnOnce(&SampleWeights) -> PyResult<R>,
         work: impl FnOnce(R, &Data<'_>, Run<'_>) -> gromap::Result<T> + Send,
     ) -> PyResult<T> {
-        let (similarity, graph);
-        let data = match word(&self.kind)? {
-            FittedTo::Samples => Data::Samples(self.array.samples()?),
-            FittedTo::Distances => Data::Distances(self.array.samples()?),
-            FittedTo::Similarity => {
-                similarity = self.array.similarity()?;
-                Data::similarity(&*similarity)
-            }
-            FittedTo::Graph => {
-                graph = self.array.graph()?;
-                Data::Graph(&graph)
-            }
+        let kind = word(&self.kind)?;
+        let arrays = match &self.array {
+            ArraysArgument::One(array) => std::slice::from_ref(array),
+            ArraysArgument::Views(arrays) => arrays,
+        };
+        let owned = arrays.iter().map(|array| array.owned(kind)).collect::<PyResult<Vec<_>>>()?;
+        let views = arrays.iter().zip(&owned).map(|(array, owned)| array.data(kind, owned));
+        let mut views = views.collect::<PyResult<Vec<_>>>()?;
+        let data = match &self.array {
+            ArraysArgument::One(_) => views.remove(0),
+            ArraysArgument::Views(_) => Data::Views(views),
         };
         let weights = weights_of(self.weights.as_ref(), data.len())?;
         let made = make(&weights)?;
@@ -234,6 +285,25 @@ impl RuleArgument<'_> {
     pub(crate) fn parse(&self) -> PyResult<WeightRule> {
         let prototype_weights = self.prototype_weights.parse()?;
         Ok(WeightRule { prototype_weights, min_weight: self.min_weight, max_weight: self.max_weight })
+    }
+}
+
+/// How much each view counts: a word, or proportions.
+#[derive(FromPyObject)]
+pub(crate) enum ViewWeightsArgument<'py> {
+    Name(String),
+    Given(PyReadonlyArray1<'py, f64>),
+}
+
+impl ViewWeightsArgument<'_> {
+    pub(crate) fn parse(&self) -> PyResult<ViewWeights> {
+        match self {
+            Self::Name(name) if ViewWeights::names().any(|word| word == name) => word(name),
+            Self::Name(name) => Err(PyValueError::new_err(format!(
+                "unknown view_weights \"{name}\"; it must be one of equal, learned, or an array"
+            ))),
+            Self::Given(weights) => Ok(ViewWeights::Given(weights.as_slice()?.to_vec())),
+        }
     }
 }
 

@@ -8,7 +8,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::arguments::{DataArgument, PlanArgument, RuleArgument, SamplesArgument, SettingsArgument, word};
+use crate::arguments::{
+    DataArgument, NewSamplesArgument, PlanArgument, RuleArgument, SettingsArgument, ViewWeightsArgument, word,
+};
 use crate::running::Running;
 use crate::{results, table, to_python};
 
@@ -27,6 +29,7 @@ struct CommonParameters<'py> {
     n_init: usize,
     pca: String,
     scale: String,
+    view_weights: ViewWeightsArgument<'py>,
     rule: RuleArgument<'py>,
     settings: SettingsArgument,
 }
@@ -57,6 +60,7 @@ impl CommonParameters<'_> {
         common.settings = self.settings.parse()?;
         common.pca = word(&self.pca)?;
         common.scale = word(&self.scale)?;
+        common.view_weights = self.view_weights.parse()?;
         Ok(())
     }
 }
@@ -204,6 +208,7 @@ impl FittedModel {
         };
         out.set_item("classes", classes.map(class))?;
         out.set_item("prototype_names", model.prototype_names.clone())?;
+        out.set_item("view_weights", PyArray1::from_vec(py, model.view_weights()))?;
         out.set_item("plan", results::plan(py, &model.plan)?)?;
         out.set_item("labels", PyArray1::from_vec(py, model.plan.labels()))?;
         out.set_item("kept", PyArray1::from_slice(py, &model.kept))?;
@@ -272,19 +277,19 @@ impl FittedModel {
         groups.into_iter().map(row).collect()
     }
 
-    /// For every feature of the model, the column of new samples that has its name.
-    fn columns_of(&self, names: Vec<String>) -> PyResult<Vec<usize>> {
-        self.0.columns_of(&names).map_err(to_python)
+    /// For every feature of a view of the model, the column of new samples that has its name.
+    fn columns_of(&self, view: usize, names: Vec<String>) -> PyResult<Vec<usize>> {
+        self.0.columns_of_view(view, &names).map_err(to_python)
     }
 
     /// The prototype or cluster of every new sample.
     fn predict<'py>(
         &self,
         py: Python<'py>,
-        samples: SamplesArgument<'py>,
+        samples: NewSamplesArgument<'py>,
         running: Running,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let samples = samples.samples()?;
+        let samples = samples.data()?;
         let labels = running.run(py, |_| self.0.predict(samples))?;
         Ok(PyArray1::from_vec(py, labels).into_any())
     }
@@ -319,11 +324,11 @@ impl FittedModel {
     fn transform<'py>(
         &self,
         py: Python<'py>,
-        samples: SamplesArgument<'py>,
+        samples: NewSamplesArgument<'py>,
         places: &str,
         running: Running,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (samples, places) = (samples.samples()?, word(places)?);
+        let (samples, places) = (samples.data()?, word(places)?);
         results::matrix(py, &running.run(py, |_| self.0.place_by(samples, places))?.places)
     }
 

@@ -5,6 +5,7 @@
 //! Data::Distances   N×N distances           ──► the similarity that the method makes of distances
 //! Data::Similarity  N×N, as an operator     ──► taken as it is
 //! Data::Graph       edges between N nodes   ──► how random walks meet them, whatever the method
+//! Data::Views       several of these        ──► the weighted sum of their similarities: one plan, one map
 //! ```
 //!
 //! Precision is decided behind this door: [`Samples`] hold `f32` or `f64`, and only the core compiles numerical code for
@@ -90,6 +91,19 @@ impl Samples<'_> {
         either!(self, |m| Matrix::from_fn(m.rows(), columns.len(), |i, j| m[(i, columns[j])]).into())
     }
 
+    /// Samples of as many rows, one beside the other; in double precision unless all are in single.
+    pub fn side_by_side(views: Vec<Self>) -> Samples<'static> {
+        let entry = |view: &Samples<'_>, i: usize, j: usize| either!(view, |m| m[(i, j)].to_f64());
+        let columns: Vec<(usize, usize)> =
+            views.iter().enumerate().flat_map(|(v, view)| (0..view.columns()).map(move |j| (v, j))).collect();
+        let rows = views.first().map_or(0, Samples::len);
+        let at = |i: usize, c: usize| entry(&views[columns[c].0], i, columns[c].1);
+        match views.iter().all(Samples::is_single) {
+            true => Matrix::from_fn(rows, columns.len(), |i, c| at(i, c) as f32).into(),
+            false => Matrix::from_fn(rows, columns.len(), at).into(),
+        }
+    }
+
     /// Refuses NaN and infinities, naming the first such entry.
     pub fn check_finite(&self, what: &'static str) -> Result<()> {
         either!(self, |m| m.check_finite(what))
@@ -159,6 +173,9 @@ pub enum Data<'a> {
     /// A graph, by the weights of its edges: nodes are as alike as short random walks meet them, and weigh what their
     /// degrees say ([`RandomWalk`](crate::affinity::RandomWalk)). New nodes cannot be placed.
     Graph(&'a Sparse<'a, f32>),
+    /// Several views of the same samples, all of one kind: samples, distances or similarities. Each is scaled, projected and
+    /// compared by itself, and C_X is the weighted sum of what comes out ([`ViewWeights`](crate::ViewWeights)).
+    Views(Vec<Data<'a>>),
 }
 
 impl<'a, T: Into<Samples<'a>>> From<T> for Data<'a> {
@@ -178,6 +195,25 @@ impl<'a> Data<'a> {
         Self::Similarity { similarity, features: None }
     }
 
+    /// Several views of the same samples.
+    ///
+    /// ```
+    /// use gromap::{Data, GromovDr, Matrix, ViewWeights};
+    /// let group = |i: usize| 50.0 * (i / 20) as f64;
+    /// let lengths = Matrix::from_fn(60, 1, |i, _| group(i) + (i * 7 % 20) as f64);
+    /// let colours = Matrix::from_fn(60, 2, |i, j| group(i) + (i * (j + 3) % 20) as f64);
+    /// let recipe = GromovDr::builder().prototypes(3).perplexity(5.0).view_weights(ViewWeights::Learned);
+    /// let model = recipe.fit(Data::views([&lengths, &colours]))?;
+    /// let labels = model.plan.labels();
+    /// assert!((0..60).all(|i| labels[i] == labels[i / 20 * 20]));
+    /// assert!((model.view_weights().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    /// assert_eq!(model.predict(Data::views([&lengths, &colours]))?, labels);
+    /// # Ok::<(), gromap::Error>(())
+    /// ```
+    pub fn views<T: Into<Data<'a>>>(views: impl IntoIterator<Item = T>) -> Self {
+        Self::Views(views.into_iter().map(Into::into).collect())
+    }
+
     /// Number of samples N.
     #[allow(clippy::len_without_is_empty)] // only ever compared with another length
     pub fn len(&self) -> usize {
@@ -185,6 +221,7 @@ impl<'a> Data<'a> {
             Self::Samples(samples) | Self::Distances(samples) => samples.len(),
             Self::Similarity { similarity, .. } => similarity.len(),
             Self::Graph(graph) => graph.len(),
+            Self::Views(views) => views.first().map_or(0, Data::len),
         }
     }
 
@@ -202,6 +239,7 @@ impl<'a> Data<'a> {
                 Contents::LowRank(..) | Contents::Other => (Form::Pairs { stored: 0 }, false),
             },
             Self::Graph(graph) => (Form::Graph { stored: graph.stored() as u64 }, true),
+            Self::Views(views) => return Shape::of_views(&views.iter().map(Self::shape).collect::<Vec<_>>()),
         };
         Shape { samples, form, is_single }
     }
@@ -218,12 +256,38 @@ pub struct Shape {
     pub is_single: bool,
 }
 
+impl Shape {
+    /// The shape of several views: all their features, or all their entries and those of their sum.
+    pub fn of_views(views: &[Shape]) -> Self {
+        let form =
+            views.iter().fold(Form::Views { views: views.len(), features: 0 }, |sum, view| match (sum, view.form) {
+                (Form::Views { views, features: sum }, Form::Samples { features } | Form::Views { features, .. }) => {
+                    Form::Views { views, features: sum.saturating_add(features) }
+                }
+                (sum, Form::Pairs { stored } | Form::Graph { stored }) => {
+                    let before = if let Form::Pairs { stored } = sum { stored } else { 0 };
+                    Form::Pairs { stored: before.saturating_add(stored.saturating_mul(2)) }
+                }
+                (sum, _) => sum,
+            });
+        let samples = views.first().map_or(0, |view| view.samples);
+        Self { samples, form, is_single: views.iter().all(|view| view.is_single) }
+    }
+}
+
 /// The form of data: the variants of [`Data`], without the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Samples of so many features.
     Samples {
         /// Number of features p.
+        features: usize,
+    },
+    /// Several views that are samples.
+    Views {
+        /// How many.
+        views: usize,
+        /// Their features, counted together.
         features: usize,
     },
     /// A matrix of pairs, distances or similarities, with so many stored entries; N² of them are a dense one.

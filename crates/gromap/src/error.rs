@@ -132,6 +132,17 @@ pub enum Error {
         allowed: String,
     },
 
+    /// One of several views is wrong.
+    #[error("view {view} of {views}: {error}")]
+    View {
+        /// Which one, from 1 on.
+        view: usize,
+        /// How many there are.
+        views: usize,
+        /// What is wrong with it.
+        error: Box<Error>,
+    },
+
     /// Something was asked of a model that it cannot do.
     #[error("{0}")]
     Unsupported(String),
@@ -255,6 +266,11 @@ impl Error {
     /// A size that does not fit, unless it does.
     pub(crate) fn check_len(what: &str, expected: usize, found: usize) -> Result<()> {
         if expected == found { Ok(()) } else { Err(Self::Shape { what: what.into(), expected, found }) }
+    }
+
+    /// The error of a view, by its index.
+    pub(crate) fn in_view(self, index: usize, views: usize) -> Self {
+        Self::View { view: index + 1, views, error: Box::new(self) }
     }
 
     /// A parameter outside its range.

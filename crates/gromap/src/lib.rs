@@ -73,7 +73,7 @@ pub use numeric::Matrix;
 pub use outcome::Outcome;
 pub use plan::Plan;
 use setters::setters;
-pub use weights::{PrototypeWeights, SampleWeights};
+pub use weights::{PrototypeWeights, SampleWeights, ViewWeights};
 
 /// The choices that a fit offers, and what a model says of them afterwards.
 pub mod options {

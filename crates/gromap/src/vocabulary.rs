@@ -15,7 +15,7 @@ use crate::similarity::Definiteness;
 use crate::solve::{Scale, Solver};
 use crate::start::Start;
 use crate::table::{Categorical, DateOrder, Missing};
-use crate::weights::PrototypeWeights;
+use crate::weights::{PrototypeWeights, ViewWeights};
 
 macro_rules! words {
     ($($kind:ident ($what:literal) { $($(#[$only:meta])? $variant:ident = $word:literal,)+ })+) => {$(
@@ -167,6 +167,52 @@ impl std::str::FromStr for PrototypeWeights {
             "learned" => Ok(Self::Learned),
             "uniform" => Ok(Self::Uniform),
             _ => Err(unknown("prototype_weights", name, Self::names())),
+        }
+    }
+}
+
+impl ViewWeights {
+    /// The words for those that are not given one by one.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        ["equal", "learned"].into_iter()
+    }
+
+    /// The word for it; "given" for proportions of the caller's.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Equal => "equal",
+            Self::Learned => "learned",
+            Self::Given(_) => "given",
+        }
+    }
+}
+
+impl std::fmt::Display for ViewWeights {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Given(weights) => {
+                let weights: Vec<String> = weights.iter().map(ToString::to_string).collect();
+                f.write_str(&weights.join(","))
+            }
+            named => f.write_str(named.name()),
+        }
+    }
+}
+
+impl std::str::FromStr for ViewWeights {
+    type Err = Error;
+
+    /// A word, or numbers with commas between them.
+    fn from_str(name: &str) -> Result<Self> {
+        let numbers =
+            || name.split(',').map(|number| number.trim().parse()).collect::<std::result::Result<Vec<f64>, _>>();
+        match name {
+            "equal" => Ok(Self::Equal),
+            "learned" => Ok(Self::Learned),
+            _ => match numbers() {
+                Ok(given) => Ok(Self::Given(given)),
+                Err(_) => Err(unknown("view_weights", name, Self::names().chain(["numbers such as 0.3,0.7"]))),
+            },
         }
     }
 }

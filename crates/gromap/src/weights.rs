@@ -149,6 +149,38 @@ impl WeightRule {
     }
 }
 
+/// How much each of several views of the same samples counts.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum ViewWeights {
+    /// All the same.
+    #[default]
+    Equal,
+    /// By how well one plan serves each of them (`model/views.rs`).
+    Learned,
+    /// In these proportions.
+    Given(Vec<f64>),
+}
+
+impl ViewWeights {
+    /// Given proportions as shares of a whole, checked; equal shares where weights are not given.
+    pub(crate) fn first(&self, views: usize) -> Result<Vec<f64>> {
+        let Self::Given(given) = self else { return Ok(vec![1.0 / views as f64; views]) };
+        Error::check_len("number of view_weights", views, given.len())?;
+        if let Some(v) = given.iter().position(|weight| !weight.is_finite() || *weight < 0.0) {
+            return Err(Error::parameter(
+                "view_weights",
+                given[v],
+                format!("finite and not negative (view {})", v + 1),
+            ));
+        }
+        let sum: f64 = given.iter().sum();
+        if !(sum > 0.0 && sum.is_finite()) {
+            return Err(Error::parameter("sum of view_weights", sum, "positive: one view must count"));
+        }
+        Ok(given.iter().map(|weight| weight / sum).collect())
+    }
+}
+
 /// How far given shares may be from a sum of 1.
 const SHARES: f64 = 1e-6;
 
@@ -190,6 +222,18 @@ mod tests {
         assert_eq!(uniform.demand(4), Ok(Some(Demand::exactly(&[0.25; 4]))));
         let demand = bounds(Some(0.25), Some(0.25)).demand(4).unwrap().unwrap();
         assert!(demand.is_met_by(&[0.25; 4]) && !demand.is_met_by(&[0.26, 0.24, 0.25, 0.25]));
+    }
+
+    #[test]
+    fn weights_of_views_are_proportions() {
+        let given = |weights: &[f64]| ViewWeights::Given(weights.to_vec()).first(2);
+        let message = |weights: &[f64]| given(weights).unwrap_err().to_string();
+        assert_eq!(given(&[1.0, 3.0]), Ok(vec![0.25, 0.75]));
+        assert_eq!(ViewWeights::Learned.first(4), Ok(vec![0.25; 4]));
+        assert!(message(&[1.0]).contains("number of view_weights: expected 2, found 1"));
+        assert!(message(&[1.0, -1.0]).contains("view_weights is -1; it must be finite and not negative (view 2)"));
+        assert!(message(&[f64::NAN, 1.0]).contains("(view 1)"));
+        assert!(message(&[0.0, 0.0]).contains("sum of view_weights is 0"));
     }
 
     #[test]

@@ -177,6 +177,9 @@ pub(crate) struct ClusterArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
+    /// Write the coarse graph to this file: how clusters relate and what they weigh (.npz, arrays target and weights; or .mtx)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) coarse: Option<PathBuf>,
     /// With --method coot: number of clusters of features
     #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = COOT)]
     pub(crate) feature_clusters: Option<usize>,

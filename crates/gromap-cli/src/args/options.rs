@@ -7,7 +7,7 @@ use gromap::affinity::KernelFunction;
 use gromap::embedding::Normalization;
 use gromap::options::{AlphaScale, FittedTo, Projection, Scaling};
 use gromap::solve::Solver;
-use gromap::{Loss, Method};
+use gromap::{Loss, Method, ViewWeights};
 
 use super::table::TableOptions;
 use super::values::{Bytes, List, Picture, method, not_negative, positive, share, threads, word, words};
@@ -21,11 +21,15 @@ const RUN: &str = "Run";
 const PAIRS: [&str; 3] = ["distance", "similarity", "graph"];
 
 /// What is read.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct DataOptions {
     /// The format of DATA, if its name does not tell
     #[arg(long, value_name = "FORMAT", value_enum, help_heading = INPUT)]
     pub(crate) format: Option<Format>,
+
+    /// Another view of the same samples, in the same order: a file like DATA; give it again for more views
+    #[arg(long, value_name = "FILE", help_heading = INPUT)]
+    pub(crate) view: Vec<PathBuf>,
 
     /// Classes of the samples, for scores and colours: a column of DATA, or a file with one per sample
     #[arg(long, value_name = "FILE|COLUMN", help_heading = INPUT)]
@@ -56,6 +60,10 @@ pub(crate) struct FitOptions {
     /// DATA is an N×N matrix of distances or similarities, or a graph [default for lists of edges], not samples
     #[arg(long, value_name = "KIND", value_parser = word::<FittedTo>(PAIRS), help_heading = INPUT)]
     pub(crate) precomputed: Option<FittedTo>,
+
+    /// With --view: how much each view counts, DATA first: the same, by how well common clusters serve it, or as in 0.3,0.7
+    #[arg(long, value_name = "WEIGHTS", default_value_t, help_heading = INPUT)]
+    pub(crate) view_weights: ViewWeights,
 
     /// Scale every feature: not at all, to mean 0 and standard deviation 1, or to the range 0 to 1; auto is standard for
     /// tables with text or dates, and none for all else

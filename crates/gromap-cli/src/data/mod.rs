@@ -165,6 +165,8 @@ pub(crate) struct Dataset {
     /// Whether this is a matrix of pairs, not samples.
     pub(crate) is_precomputed: bool,
     pub(crate) warnings: Vec<String>,
+    /// The other views of the same samples.
+    pub(crate) views: Vec<Dataset>,
 }
 
 impl Dataset {
@@ -173,11 +175,38 @@ impl Dataset {
         self.content.len()
     }
 
-    /// Names of the features for the model, unless two are the same: new columns could then not be matched by name.
-    pub(crate) fn unique_names(&self) -> Option<&[String]> {
-        let names = self.feature_names.as_deref()?;
-        let different: std::collections::HashSet<&String> = names.iter().collect();
-        (different.len() == names.len()).then_some(names)
+    /// This view and the others.
+    pub(crate) fn all_views(&self) -> impl Iterator<Item = &Dataset> {
+        std::iter::once(self).chain(&self.views)
+    }
+
+    /// Names of the features for the model, view by view, unless two of a view are the same: new columns could then not be
+    /// matched by name.
+    pub(crate) fn unique_names(&self) -> Option<Vec<String>> {
+        let unique = |view: &Dataset| {
+            let names = view.feature_names.as_ref()?;
+            let different: std::collections::HashSet<&String> = names.iter().collect();
+            (different.len() == names.len()).then(|| names.clone())
+        };
+        self.all_views().map(unique).collect::<Option<Vec<_>>>().map(|names| names.concat())
+    }
+
+    /// Names of the features of all views, as far as all have names.
+    pub(crate) fn all_names(&self) -> Option<Vec<String>> {
+        self.all_views().map(|view| view.feature_names.clone()).collect::<Option<Vec<_>>>().map(|names| names.concat())
+    }
+
+    /// The features of all views side by side.
+    pub(crate) fn all_features(&self) -> Option<Samples<'_>> {
+        let dense = |view: &'_ Dataset| match &view.content {
+            Content::Dense(samples) => Some(samples.clone()),
+            Content::Sparse(_) => None,
+        };
+        if self.views.is_empty() {
+            let Content::Dense(samples) = &self.content else { return None };
+            return Some(samples.view());
+        }
+        self.all_views().map(dense).collect::<Option<Vec<_>>>().map(Samples::side_by_side)
     }
 
     /// The text column of a name.
@@ -208,6 +237,13 @@ impl Dataset {
 
     /// What decides how much memory a fit takes.
     pub(crate) fn shape(&self) -> Shape {
+        if !self.views.is_empty() {
+            return Shape::of_views(&self.all_views().map(Dataset::own_shape).collect::<Vec<_>>());
+        }
+        self.own_shape()
+    }
+
+    fn own_shape(&self) -> Shape {
         match &self.content {
             Content::Dense(samples) => {
                 shaped((samples.len(), samples.columns()), samples.is_single(), self.is_precomputed)
@@ -241,21 +277,36 @@ pub(crate) struct Request<'a> {
     /// The model whose features are read, matched by name if both have names; `others` is the role of all other columns.
     pub(crate) model: Option<&'a Model>,
     pub(crate) others: Role,
+    /// Which of the views of the model this is.
+    pub(crate) view: usize,
     /// Whether a graph or a matrix of all pairs is meant, not samples.
     pub(crate) is_precomputed: bool,
     pub(crate) room: Room,
 }
 
-/// Reads samples, or an N×N matrix, with their labels and weights.
+/// Reads samples, or an N×N matrix, with their labels and weights, and other views of them.
 pub(crate) fn read(request: &Request<'_>) -> Outcome<Dataset> {
-    let format = request.format()?;
-    request.check_table(format)?;
-    let loaded = request.load(format, &request.wanted())?;
-    request.finish(loaded)
+    let mut dataset = request.read()?;
+    let options = DataOptions { precision: request.options.precision, ..DataOptions::default() };
+    for (v, path) in request.options.view.iter().enumerate() {
+        let view = Request { path, options: &options, weights: None, view: v + 1, ..*request }.read()?;
+        if view.len() != dataset.len() {
+            let (name, found, expected) = (&view.name, view.len(), dataset.len());
+            let message = format!("{name} has {found} samples, but {} has {expected}", dataset.name);
+            return Err(Failure::data(message).hint("all views have the same samples in the same order"));
+        }
+        dataset.warnings.extend(view.warnings.iter().map(|warning| format!("{}: {warning}", view.name)));
+        dataset.views.push(view);
+    }
+    Ok(dataset)
 }
 
 /// Number of samples and features, if the header of the file has them; no values are read.
 pub(crate) fn shape(request: &Request<'_>) -> Outcome<Option<Shape>> {
+    // Other views count too.
+    if !request.options.view.is_empty() {
+        return Ok(None);
+    }
     // Standard input and pipes can be read only once.
     if request.path.as_os_str() == "-" || request.path.exists() && !request.path.is_file() {
         return Ok(None);
@@ -280,9 +331,18 @@ impl<'a> Request<'a> {
             text: None,
             model: None,
             others: Role::Text,
+            view: 0,
             is_precomputed: false,
             room,
         }
+    }
+
+    /// Reads this view.
+    fn read(&self) -> Outcome<Dataset> {
+        let format = self.format()?;
+        self.check_table(format)?;
+        let loaded = self.load(format, &self.wanted())?;
+        self.finish(loaded)
     }
 
     /// The files that may be read; a column that is asked for by name is one of them if there is a file of that name.
@@ -290,14 +350,21 @@ impl<'a> Request<'a> {
         let named = [self.options.labels.as_deref(), self.weights].into_iter().flatten().map(PathBuf::from);
         let pictures = if self.path.is_dir() { folder::pictures(self.path).unwrap_or_default() } else { Vec::new() };
         let pictures = pictures.into_iter().map(|(file, _)| file);
-        [self.path.to_owned()].into_iter().chain(named).chain(idx::beside(self.path)).chain(pictures).collect()
+        let views = self.options.view.iter().cloned();
+        [self.path.to_owned()]
+            .into_iter()
+            .chain(views)
+            .chain(named)
+            .chain(idx::beside(self.path))
+            .chain(pictures)
+            .collect()
     }
 
     fn wanted(&self) -> Wanted {
         Wanted {
             labels: self.options.labels.clone(),
             weights: self.weights.map(Into::into),
-            features: self.model.and_then(|model| model.feature_names.clone()),
+            features: self.model.and_then(|model| Some(model.names_of_view(self.view)?.to_vec())),
             others: self.others,
             rules: self.rules(),
             table: self.model.and_then(|model| model.table.clone()),
@@ -438,6 +505,7 @@ impl<'a> Request<'a> {
             picture: loaded.picture,
             is_precomputed: self.is_precomputed,
             warnings,
+            views: Vec::new(),
         };
         let labels = match (&self.options.labels, loaded.labels) {
             (_, Some(labels)) => Some(labels),
@@ -463,7 +531,7 @@ impl<'a> Request<'a> {
         all: &[String],
     ) -> Outcome<(Samples<'static>, Vec<String>)> {
         let Some(model) = self.model else { return Ok((samples, names)) };
-        let columns = model.columns_of(&names).map_err(|error| {
+        let columns = model.columns_of_view(self.view, &names).map_err(|error| {
             let there = listed(all.iter().map(String::as_str));
             Failure::from(error)
                 .about(shown(self.path))

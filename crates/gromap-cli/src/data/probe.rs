@@ -49,7 +49,7 @@ pub fn read(name: &str, bytes: Vec<u8>, reading: Reading<'_>, max_memory: u64) -
 }
 
 fn samples(source: &Source, features: Option<&[&str]>, room: Room) -> Outcome<()> {
-    let options = DataOptions { format: None, labels: Some("label".into()), precision: None };
+    let options = DataOptions { labels: Some("label".into()), ..DataOptions::default() };
     let asked = TableOptions { missing: Missing::Median, ..TableOptions::default() };
     // What is fitted to may be anything; a model knows its features.
     let table = features.is_none().then_some(&asked);
@@ -82,7 +82,7 @@ fn samples(source: &Source, features: Option<&[&str]>, room: Room) -> Outcome<()
 }
 
 fn pairs(source: &Source, room: Room) -> Outcome<()> {
-    let options = DataOptions { format: None, labels: None, precision: None };
+    let options = DataOptions::default();
     let request = Request { is_precomputed: true, ..Request::samples(Path::new(&source.name), &options, room) };
     let loaded = load(source, request.format()?, &request.wanted(), room)?;
     let dataset = request.finish(loaded)?;

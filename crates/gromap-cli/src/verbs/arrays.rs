@@ -1,8 +1,11 @@
 //! Labels and coordinates as files: tables with a header, or arrays of numpy.
 
+use std::io::{Cursor, Write};
 use std::path::Path;
 
 use gromap::Matrix;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
 use crate::failure::{Failure, Outcome, shown};
 
@@ -123,6 +126,44 @@ fn axis_name(axis: usize, dims: usize) -> String {
 /// Coordinates as lists, for JSON.
 pub(super) fn rows<'a>(places: &'a Matrix<'_>) -> Vec<&'a [f64]> {
     (0..places.rows()).map(|i| places.row(i)).collect()
+}
+
+/// How clusters relate and what they weigh.
+pub(super) struct CoarseGraph<'a> {
+    pub(super) target: &'a Matrix<'a>,
+    pub(super) weights: &'a [f64],
+}
+
+impl CoarseGraph<'_> {
+    /// Two arrays of numpy in one file, without a date: the same graph is the same bytes.
+    pub(super) fn archive(&self) -> Outcome<Vec<u8>> {
+        let n = self.weights.len();
+        let bytes = |values: &[f64]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+        let target = array("<f8", &format!("({n}, {n})"), bytes(self.target.values()).into_iter());
+        let weights = array("<f8", &format!("({n},)"), bytes(self.weights).into_iter());
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+        let options = SimpleFileOptions::default()
+            .compression_method(zip::CompressionMethod::Stored)
+            .last_modified_time(zip::DateTime::default());
+        let trouble = |error: &dyn std::fmt::Display| Failure::data(format!("cannot make an archive: {error}"));
+        for (name, array) in [("target.npy", target), ("weights.npy", weights)] {
+            archive.start_file(name, options).map_err(|error| trouble(&error))?;
+            archive.write_all(&array).map_err(|error| trouble(&error))?;
+        }
+        archive.finish().map(Cursor::into_inner).map_err(|error| trouble(&error))
+    }
+
+    /// The target as a matrix, with the weights in a comment.
+    pub(super) fn matrix_market(&self) -> Vec<u8> {
+        let (n, words) = (self.weights.len(), |values: &mut dyn Iterator<Item = f64>, between: &str| {
+            values.map(|value| value.to_string()).collect::<Vec<_>>().join(between)
+        });
+        let weights = words(&mut self.weights.iter().copied(), " ");
+        // Column by column.
+        let entries = words(&mut (0..n * n).map(|at| self.target[(at % n, at / n)]), "\n");
+        format!("%%MatrixMarket matrix array real general\n% weights of the clusters: {weights}\n{n} {n}\n{entries}\n")
+            .into()
+    }
 }
 
 /// An array as numpy writes it: the values begin at a multiple of 64 bytes.

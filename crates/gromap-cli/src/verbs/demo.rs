@@ -109,6 +109,7 @@ fn dataset(samples: Samples<'static>, classes: Classes) -> Dataset {
         texts: Vec::new(),
         feature_names: None,
         table: None,
+        views: Vec::new(),
         picture: Some(Picture { width: SIDE, height: SIDE, channels: 1 }),
         is_precomputed: false,
         warnings: Vec::new(),

@@ -26,6 +26,7 @@ pub(super) fn run(args: &InfoArgs) -> Outcome<Exit> {
         "stop_reason": outcome.stop.name(),
         "hardness": outcome.hardness,
         "certificate": outcome.certificate.map(Definiteness::name),
+        "view_weights": model.view_weights(),
         "seed": asked.common().settings.seed,
         "warnings": outcome.warnings,
         "parameters": asked.to_json(),

@@ -5,6 +5,7 @@ use std::path::{Path as FilePath, PathBuf};
 use gromap::data::{Form, Shape};
 use gromap::observe::StopReason;
 use gromap::options::{FittedTo, Level, Parameters, Scaling, Start};
+use gromap::similarity::{Similarity, Sparse};
 use gromap::{Data, Model, Path, SampleWeights};
 use serde_json::{Map, Value};
 
@@ -18,6 +19,37 @@ use crate::output::Output;
 use crate::recipe::{self, Asked, Goal};
 use crate::results::{Run, Summary};
 use crate::watch::{self, Voice, Watch, say};
+
+/// A similarity or a graph that lives as long as the data that refer to it.
+enum Owned<'a> {
+    Nothing,
+    Similarity(Box<dyn Similarity + 'a>),
+    Graph(Sparse<'a, f32>),
+}
+
+impl<'a> Owned<'a> {
+    /// What data of this kind refer to.
+    fn of(content: &'a Content, kind: FittedTo) -> Outcome<Self> {
+        Ok(match kind {
+            FittedTo::Samples | FittedTo::Distances => Self::Nothing,
+            FittedTo::Similarity => Self::Similarity(content.similarity()?),
+            FittedTo::Graph => Self::Graph(content.graph()?),
+        })
+    }
+
+    fn data(&'a self, content: &'a Content, kind: FittedTo) -> Outcome<Data<'a>> {
+        match (self, content) {
+            (Self::Similarity(similarity), _) => Ok(Data::similarity(&**similarity)),
+            (Self::Graph(graph), _) => Ok(Data::Graph(graph)),
+            (Self::Nothing, Content::Dense(pairs)) if kind == FittedTo::Distances => Ok(Data::Distances(pairs.view())),
+            (Self::Nothing, Content::Dense(samples)) => Ok(Data::Samples(samples.view())),
+            (Self::Nothing, Content::Sparse(_)) => {
+                let message = "distances of all pairs are needed, and a sparse matrix does not have them";
+                Err(Failure::usage(message).hint("use --precomputed similarity if its entries are similarities"))
+            }
+        }
+    }
+}
 
 /// A fit that is to be done.
 pub(super) struct Job<'a> {
@@ -89,7 +121,7 @@ impl Job<'_> {
             method: self.options.method.name(),
             samples: dataset.len(),
             features: match shape.form {
-                Form::Samples { features } => Some(features),
+                Form::Samples { features } | Form::Views { features, .. } => Some(features),
                 Form::Pairs { .. } | Form::Graph { .. } => None,
             },
             prototypes,
@@ -176,27 +208,13 @@ impl Job<'_> {
         weights: &SampleWeights,
         watch: &mut Watch,
     ) -> Outcome<Path> {
-        let (similarity, graph);
-        let data = match (self.fitted_to(), &dataset.content) {
-            (FittedTo::Samples, Content::Dense(samples)) => Data::Samples(samples.view()),
-            (FittedTo::Distances, Content::Dense(distances)) => Data::Distances(distances.view()),
-            (FittedTo::Similarity, content) => {
-                similarity = content.similarity()?;
-                Data::similarity(&*similarity)
-            }
-            (FittedTo::Graph, content) => {
-                graph = content.graph()?;
-                Data::Graph(&graph)
-            }
-            (_, Content::Sparse(_)) => {
-                let message = "distances of all pairs are needed, and a sparse matrix does not have them";
-                return Err(
-                    Failure::usage(message).hint("use --precomputed similarity if its entries are similarities")
-                );
-            }
-        };
+        let kind = self.fitted_to();
+        let owned = dataset.all_views().map(|view| Owned::of(&view.content, kind)).collect::<Outcome<Vec<_>>>()?;
+        let views = dataset.all_views().zip(&owned).map(|(view, owned)| owned.data(&view.content, kind));
+        let mut views = views.collect::<Outcome<Vec<_>>>()?;
+        let data = if dataset.views.is_empty() { views.remove(0) } else { Data::Views(views) };
         let feature_names = dataset.unique_names().filter(|_| !dataset.is_precomputed);
-        let table = dataset.table.as_ref();
+        let (feature_names, table) = (feature_names.as_deref(), dataset.table.as_ref());
         let run = gromap::Run { weights: Some(weights), feature_names, table, observer: Some(watch) };
         let fitted = match (recipe, self.levels) {
             (Parameters::Map(recipe), Some((sizes, level))) => {

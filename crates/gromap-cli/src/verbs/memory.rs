@@ -98,6 +98,9 @@ pub(super) fn tell_plan(
     }
     text += &match shape.form {
         Form::Samples { features } => format!("\nsamples     {} of {features} features\n", shape.samples),
+        Form::Views { views, features } => {
+            format!("\nsamples     {} of {features} features in {views} views\n", shape.samples)
+        }
         Form::Pairs { stored } => format!("\nsamples     {}, with {stored} entries for pairs of them\n", shape.samples),
         Form::Graph { stored } => format!("\nnodes       {}, with {stored} entries for edges of them\n", shape.samples),
     };
@@ -118,7 +121,7 @@ fn search(exact: bool) -> &'static str {
 fn object(shape: &Shape, (method, prototypes): (&str, usize), plan: &MemoryPlan, limit: u64) -> Value {
     let part = |part: &Part| json!({"what": part.what, "bytes": part.bytes, "from": part.from.name(), "until": part.until.name()});
     let features = match shape.form {
-        Form::Samples { features } => Some(features),
+        Form::Samples { features } | Form::Views { features, .. } => Some(features),
         Form::Pairs { .. } | Form::Graph { .. } => None,
     };
     json!({

@@ -58,7 +58,7 @@ pub(super) struct Page<'a> {
 }
 
 /// Options that do not influence the map.
-const NOT_SHOWN: [&str; 12] = [
+const NOT_SHOWN: [&str; 13] = [
     "output",
     "report",
     "json",
@@ -71,6 +71,7 @@ const NOT_SHOWN: [&str; 12] = [
     "labels",
     "weights",
     "images",
+    "view",
 ];
 
 /// The options of a run, for the footer.
@@ -113,10 +114,13 @@ impl<'a> Page<'a> {
         if let Some(picture) = self.picture.or(dataset.picture) {
             report = report.images(images(samples, picture)?);
         }
-        if let Some(names) = &dataset.feature_names {
-            report = report.feature_names(names.clone());
+        if let Some(names) = dataset.all_names() {
+            report = report.feature_names(names);
         }
-        Ok(report.samples(samples.view()))
+        Ok(match dataset.all_features() {
+            Some(samples) => report.samples(samples),
+            None => report,
+        })
     }
 }
 

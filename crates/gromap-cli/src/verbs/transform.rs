@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
+use gromap::data::Samples;
 use gromap::options::{Placed, Places};
-use gromap::{Matrix, Model};
+use gromap::{Data, Matrix, Model};
 use serde_json::json;
 
 use super::{Exit, arrays, print, print_bytes, room};
@@ -31,13 +32,17 @@ pub(super) fn run(args: &TransformArgs) -> Outcome<Exit> {
         return Err(Failure::usage(message).hint("leave --places out, or give a model that fit or path wrote"));
     }
     let dataset = data::read(&Request { model: Some(&model), others: Role::Unused, ..request })?;
-    let Content::Dense(samples) = &dataset.content else {
-        return Err(Failure::usage("new samples must be rows of numbers"));
+    let samples = |view: &data::Dataset| match &view.content {
+        Content::Dense(samples) => Ok(samples.clone()),
+        Content::Sparse(_) => Err(Failure::usage("new samples must be rows of numbers")),
     };
+    let mut views = dataset.all_views().map(samples).collect::<Outcome<Vec<_>>>()?;
+    let n_features: usize = views.iter().map(Samples::columns).sum();
+    let new = if views.len() == 1 { Data::Samples(views.remove(0)) } else { Data::views(views) };
     let read = start.elapsed().as_secs_f64();
     let wanted = if own_output.is_some() { Places::Sample } else { Places::Prototype };
     let (Placed { labels, places }, scores, threads) = watch::on_threads(args.run.threads, || {
-        let placed = model.place_by(samples.view(), wanted)?;
+        let placed = model.place_by(new, wanted)?;
         let both = dataset.classes.as_ref().zip(placed.labels.as_deref());
         let scores = both.map(|(classes, labels)| Scores::of_placed(classes, &model, labels)).transpose()?;
         Ok((placed, scores, rayon::current_num_threads()))
@@ -63,8 +68,8 @@ pub(super) fn run(args: &TransformArgs) -> Outcome<Exit> {
         let mut object = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "method": model.parameters.common().method.name(),
-            "n_samples": samples.len(),
-            "n_features": samples.columns(),
+            "n_samples": dataset.len(),
+            "n_features": n_features,
             "n_prototypes": model.weights.len(),
             "dims": places.as_ref().map(Matrix::columns),
             "seconds": {"read": read, "total": start.elapsed().as_secs_f64()},

@@ -49,7 +49,7 @@ pub use self::kernel::{Kernel, KernelFunction};
 pub use self::landmarks::Landmarks;
 pub use self::linear::{Linear, SquaredDistance};
 pub use self::mean::Mean;
-pub(crate) use self::new_samples::{Known, Multiplier, Training};
+pub(crate) use self::new_samples::{Known, Multiplier, Recognised, Training};
 pub use self::new_samples::{NeighborWeights, NewSamples};
 pub use self::pattern::Pattern;
 pub use self::precomputed::Precomputed;

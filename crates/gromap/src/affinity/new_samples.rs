@@ -80,6 +80,15 @@ impl Multiplier {
     }
 }
 
+/// Whether a new sample that is a training sample is taken for that one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Recognised {
+    /// It is.
+    ByItself,
+    /// Only among others, of which this is one view: it gets a row of products like any other.
+    ByAllViews,
+}
+
 /// What is known of a new sample.
 pub(crate) enum Known {
     /// Its row of products.
@@ -126,8 +135,8 @@ impl NewSamples<'_> {
         &self,
         training: &Training,
         multiplier: &Multiplier,
-        new: &Samples<'_>,
-        frame: Option<&Frame>,
+        (new, frame): (&Samples<'_>, Option<&Frame>),
+        recognised: Recognised,
     ) -> Result<Vec<Known>> {
         match (self, training) {
             (Self::Product { .. }, Training::Product { mean, sketch }) => {
@@ -143,7 +152,7 @@ impl NewSamples<'_> {
             }
             (Self::Neighbors(weights), Training::Neighbors { samples }) => {
                 let new = frame.map_or_else(|| new.single(), |frame| frame.single(new));
-                by_neighbors(*weights, samples, multiplier, &new)
+                by_neighbors(*weights, samples, multiplier, &new, recognised)
             }
             (_, Training::Unknown) => Err(Error::Unsupported(
                 "new samples cannot be placed: this model was fitted to distances or a similarity, not to samples"
@@ -210,6 +219,7 @@ fn by_neighbors(
     training: &Matrix<'static, f32>,
     multiplier: &Multiplier,
     new: &Matrix<'_, f32>,
+    recognised: Recognised,
 ) -> Result<Vec<Known>> {
     let size = training.rows();
     let Neighborhood { k, metric } = weights.neighborhood(size);
@@ -219,7 +229,8 @@ fn by_neighbors(
         .into_par_iter()
         .map(|i| {
             let (nearest, distances) = found.row(i);
-            if let Some(&seen) = nearest.iter().find(|&&j| training.row(j as usize) == new.row(i)) {
+            let is_same = |j: &&u32| recognised == Recognised::ByItself && training.row(**j as usize) == new.row(i);
+            if let Some(&seen) = nearest.iter().find(is_same) {
                 return Ok(Known::Seen(seen as usize));
             }
             let weights = weights.weigh(distances, size)?;

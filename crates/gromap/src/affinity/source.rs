@@ -32,7 +32,7 @@ impl<'a> Source<'a> {
                 Error::check_len("columns of the distances", distances.len(), distances.columns())?;
                 Points::Distances(distances)
             }
-            Data::Similarity { .. } | Data::Graph(_) => {
+            Data::Similarity { .. } | Data::Graph(_) | Data::Views(_) => {
                 return Err(Error::Unsupported("a similarity that is given is not made from anything".into()));
             }
         };

@@ -2,7 +2,7 @@
 
 use super::options::{GromovClustering, Parameters, Target};
 use super::placement::RowStep;
-use super::prepared::{self, Found, Prepared};
+use super::prepared::{self, Found, Prepared, Purpose};
 use super::{Common, Model};
 use crate::data::{Data, Run};
 use crate::error::Result;
@@ -26,7 +26,8 @@ impl GromovClustering {
     pub fn fit_with(&self, data: &Data<'_>, run: Run<'_>) -> Result<Model> {
         self.check()?;
         self.memory_plan(&data.shape()).check_room()?;
-        prepared::run(&self.common, data, (false, Some(self.clusters)), run, |prepared, observer| {
+        let purpose = Purpose { is_fused: false, prototypes: Some(self.clusters), loss: self.compared_by() };
+        prepared::run(&self.common, data, purpose, run, |prepared, observer| {
             let found = self.solve(prepared, observer)?;
             prepared.model(Parameters::Clusters(self.clone()), found)
         })

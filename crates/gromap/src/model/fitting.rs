@@ -5,7 +5,7 @@ use super::many::{self, Many};
 use super::options::{AlphaScale, GromovDr, Parameters};
 use super::own_places::OwnPlaces;
 use super::placement::RowStep;
-use super::prepared::{self, Found, Prepared};
+use super::prepared::{self, Found, Prepared, Purpose};
 use super::{Model, classical, coarse};
 use crate::data::{Data, Run};
 use crate::embedding::{MapKernel, closed_form};
@@ -38,10 +38,15 @@ impl GromovDr {
         self.check()?;
         self.check_dims(data.len())?;
         self.memory_plan(&data.shape()).check_room()?;
-        prepared::run(&self.common, data, (self.alpha < 1.0, self.prototypes), run, |prepared, observer| {
+        prepared::run(&self.common, data, self.purpose(self.prototypes), run, |prepared, observer| {
             let found = self.solve(prepared, self.prototypes, &self.common.init, observer)?;
             prepared.model(Parameters::Map(self.clone()), found)
         })
+    }
+
+    /// What data are prepared for, if there are so many prototypes.
+    pub(super) fn purpose(&self, prototypes: Option<usize>) -> Purpose {
+        Purpose { is_fused: self.alpha < 1.0, prototypes, loss: self.common.loss() }
     }
 
     /// Finds plan and prototypes.

@@ -21,6 +21,7 @@ use crate::start::most_groups;
 const SPARSE_PAIR: u64 = 72;
 
 const REPULSION: &str = "approximate repulsion";
+const OF_PROTOTYPES: &str = "similarities of prototypes";
 const FIRST_GROUPS: &str = "similarities of the first groups";
 
 impl GromovDr {
@@ -28,7 +29,7 @@ impl GromovDr {
     pub fn memory_plan(&self, shape: &Shape) -> MemoryPlan {
         let fused = self.alpha < 1.0;
         let features = match shape.form {
-            Form::Samples { features } if fused => features as u64,
+            Form::Samples { features } | Form::Views { features, .. } if fused => features as u64,
             _ => 0,
         };
         let kernel = self.common.spec(self.normalization).kernel;
@@ -74,7 +75,7 @@ impl GromovDr {
         let mut plan = Self { prototypes: most.or(self.prototypes), ..self.clone() }.memory_plan(shape);
         let samples = shape.samples as u64;
         let features = match shape.form {
-            Form::Samples { features } => features as u64,
+            Form::Samples { features } | Form::Views { features, .. } => features as u64,
             Form::Pairs { .. } | Form::Graph { .. } => 0,
         };
         let of_model = |&n: &usize| {
@@ -121,14 +122,16 @@ impl Common {
     /// `is_sparse` where similarities of prototypes are kept only where there are some.
     fn memory_plan(&self, shape: &Shape, prototypes: Option<usize>, fused: bool, is_sparse: bool) -> MemoryPlan {
         let samples = shape.samples;
-        let features = match shape.form {
-            Form::Samples { features } => features,
-            Form::Pairs { .. } | Form::Graph { .. } => 0,
+        let (views, features) = match shape.form {
+            Form::Samples { features } => (1, features),
+            Form::Views { views, features } => (views, features),
+            Form::Pairs { .. } | Form::Graph { .. } => (1, 0),
         };
+        let kept = |components: usize| components.saturating_mul(views).min(features);
         let sizes = Sizes {
             samples: samples as u64,
             features: features as u64,
-            kept: self.components(samples, features).map_or(features, |components| components.min(features)) as u64,
+            kept: self.components(samples, features).map_or(features, kept) as u64,
             prototypes: prototypes.unwrap_or(samples).min(samples) as u64,
             value: if shape.is_single { 4 } else { 8 },
         };
@@ -142,6 +145,12 @@ impl Common {
                 plan_neighbors(&*recipe, &sizes, &mut plan);
                 recipe.memory(&sizes, &mut plan);
             }
+            Form::Views { .. } => {
+                plan.hold("samples", sizes.values(sizes.features), Stage::Prepare, Stage::Fit);
+                self.plan_preparation(&sizes, fused, &mut plan);
+                plan_neighbors(&*recipe, &sizes, &mut plan);
+                plan_views(&*recipe, &sizes, views as u64, &mut plan);
+            }
             Form::Graph { stored } => RandomWalk::default().memory(samples as u64, stored, &mut plan),
             Form::Pairs { stored } => {
                 plan_given(&sizes, stored, &mut plan);
@@ -154,6 +163,10 @@ impl Common {
             }
         }
         self.plan_descent(&sizes, &*recipe, is_sparse, &mut plan);
+        // Prototypes see each other where any view does.
+        for part in plan.parts.iter_mut().filter(|part| part.what == OF_PROTOTYPES && is_sparse) {
+            part.bytes = part.bytes.saturating_mul(views as u64);
+        }
         plan
     }
 
@@ -203,7 +216,7 @@ impl Common {
             Some(near) if is_sparse => bytes(SPARSE_PAIR, &[pairs.min(sizes.pairs((near.k as u64).saturating_mul(2)))]),
             _ => bytes(128, &[pairs]),
         };
-        plan.hold("similarities of prototypes", similarities, Stage::Fit, Stage::Fit);
+        plan.hold(OF_PROTOTYPES, similarities, Stage::Fit, Stage::Fit);
         if !self.rule.is_free() {
             // Rows are seldom split, but the gradient is held some rows at a time, for each of two sinks a prototype.
             plan.hold("potentials and margins", bytes(64, &[n]), Stage::Start, Stage::Fit);
@@ -258,6 +271,19 @@ fn plan_neighbors(recipe: &dyn InputAffinity, sizes: &Sizes, plan: &mut MemoryPl
     let lists = if exact { list } else { list.saturating_mul(2) };
     plan.hold("lists of the search", lists, Stage::Neighbors, Stage::Neighbors);
     plan.hold("neighbours", list, Stage::Neighbors, Stage::Affinity);
+}
+
+/// The similarities of several views: made one after the other, kept beside their sum, which has the entries of all.
+fn plan_views(recipe: &dyn InputAffinity, sizes: &Sizes, views: u64, plan: &mut MemoryPlan) {
+    let mut one = MemoryPlan { parts: Vec::new(), neighbors: plan.neighbors };
+    recipe.memory(sizes, &mut one);
+    for part in one.parts {
+        let times = if part.until == Stage::Fit { views.saturating_mul(2) } else { 1 };
+        // The first views are kept while neighbours of the others are sought.
+        let from = if part.until == Stage::Fit { part.from.min(Stage::Neighbors) } else { part.from };
+        plan.hold(part.what, part.bytes.saturating_mul(times), from, part.until);
+    }
+    plan.hold("samples of all views, for the start", bytes(8, &[sizes.samples, sizes.kept]), Stage::Start, Stage::Fit);
 }
 
 /// A matrix of pairs that is given.

@@ -5,6 +5,7 @@
 //! | `options.rs` | what can be asked for: [`GromovDr`] for maps, [`GromovClustering`] for clusters |
 //! | `preparation.rs` | scaling and projection of the samples |
 //! | `prepared.rs` | data of any form on their way into a fit: a similarity, weights, and samples if there are any |
+//! | `views.rs` | several views of the same samples, and their weights |
 //! | `fitting.rs` | a map: `coarse.rs` starts it, `joint.rs` finds plan and prototypes together, `many.rs`, begun by `levels.rs`, if they are many; with one prototype for every sample it is classical dimension reduction, `classical.rs` |
 //! | `clusters.rs` | clusters: the plan and a target without places |
 //! | `path.rs` | several numbers of prototypes on one similarity |
@@ -38,6 +39,7 @@ mod prepared;
 mod reference;
 mod stability;
 mod suggest;
+mod views;
 
 use std::collections::HashMap;
 
@@ -46,10 +48,10 @@ pub use self::options::{AlphaScale, Common, GromovClustering, GromovDr, Paramete
 pub use self::path::{Level, Path};
 use self::placement::Placement;
 pub use self::placement::{Placed, Places};
-use self::preparation::Preparation;
 pub use self::preparation::{Projection, Scaling};
 pub use self::stability::Stability;
 pub use self::suggest::{Candidate, Suggestion};
+use self::views::FittedView;
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;
 use crate::outcome::Outcome;
@@ -96,7 +98,7 @@ pub struct Model {
     pub(crate) sample_places: Option<Matrix<'static>>,
     /// How far the training samples are from their prototypes; `None` if that is not known.
     pub(crate) reach: Option<novelty::Reach>,
-    pub(crate) preparation: Preparation,
+    pub(crate) views: Vec<FittedView>,
     pub(crate) placement: Placement,
 }
 
@@ -117,6 +119,11 @@ impl Model {
     /// Whether prototypes have places.
     pub fn is_map(&self) -> bool {
         self.parameters.is_map()
+    }
+
+    /// How much each view counts, sum 1; a single one counts 1.
+    pub fn view_weights(&self) -> Vec<f64> {
+        self.views.iter().map(|view| view.share).collect()
     }
 
     /// The place of every training sample, N×d: that of its prototype, or the mean of those that share it.
@@ -164,7 +171,12 @@ impl Model {
     /// # Ok::<(), gromap::Error>(())
     /// ```
     pub fn columns_of<N: AsRef<str>>(&self, names: &[N]) -> Result<Vec<usize>> {
-        let Some(wanted) = &self.feature_names else { return Ok((0..names.len()).collect()) };
+        self.columns_of_view(0, names)
+    }
+
+    /// The same for one of several views, by its index: features of the model are those of its views, one after the other.
+    pub fn columns_of_view<N: AsRef<str>>(&self, view: usize, names: &[N]) -> Result<Vec<usize>> {
+        let Some(wanted) = self.names_of_view(view) else { return Ok((0..names.len()).collect()) };
         // Of columns with the same name the first counts.
         let columns: HashMap<&str, usize> =
             names.iter().enumerate().rev().map(|(column, name)| (name.as_ref(), column)).collect();
@@ -175,5 +187,15 @@ impl Model {
             true => Ok(found.into_iter().flatten().collect()),
             false => Err(Error::MissingColumns { missing }),
         }
+    }
+
+    /// Names of the features of a view, if they have any.
+    pub fn names_of_view(&self, view: usize) -> Option<&[String]> {
+        if self.views.len() == 1 {
+            return self.feature_names.as_deref();
+        }
+        let features = |view: &FittedView| view.preparation.features.unwrap_or(0);
+        let start: usize = self.views.iter().take(view).map(features).sum();
+        self.feature_names.as_ref()?.get(start..start + self.views.get(view).map_or(0, features))
     }
 }

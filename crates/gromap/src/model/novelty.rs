@@ -114,12 +114,13 @@ impl Model {
     pub fn novelty<'d>(&self, data: impl Into<Data<'d>>) -> Result<Novelty> {
         let data = data.into();
         let labels = self.predict(data.clone())?;
-        let (Data::Samples(samples), Some(means), Some(reach)) = (&data, &self.features, &self.reach) else {
-            let message = "this model does not know how far its samples were: it was fitted to pairs, to equal samples, or by an \
-                           earlier version";
+        let known = (&data, &self.features, &self.reach, self.views.first());
+        let (Data::Samples(samples), Some(means), Some(reach), Some(view)) = known else {
+            let message = "this model does not know how far its samples were: it was fitted to pairs, to several views, to equal \
+                           samples, or by an earlier version";
             return Err(Error::Unsupported(message.into()));
         };
-        let distances = distances(&self.preparation, samples, means, &labels)?;
+        let distances = distances(&view.preparation, samples, means, &labels)?;
         let is_far = |(&k, d): (&u32, &f64)| d / reach.spreads[k as usize] > reach.limit * (1.0 + 1e-9);
         let is_outlier = labels.iter().zip(&distances).map(is_far).collect();
         Ok(Novelty { labels, distances, is_outlier })

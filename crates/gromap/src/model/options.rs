@@ -13,7 +13,7 @@ use crate::observe::Stopping;
 use crate::setters;
 use crate::solve::{Scale, Settings, Solver};
 use crate::start::Start;
-use crate::weights::{PrototypeWeights, WeightRule};
+use crate::weights::{PrototypeWeights, ViewWeights, WeightRule};
 
 /// What maps and clusters are both asked for: the similarity of the samples, and how the plan is found.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +41,8 @@ pub struct Common {
     pub pca: Projection,
     /// Scaling of the features before anything else.
     pub scale: Scaling,
+    /// How much each of several views counts.
+    pub view_weights: ViewWeights,
 }
 
 impl Common {
@@ -57,6 +59,7 @@ impl Common {
             settings: Settings { stopping, ..Settings::default() },
             pca: Projection::default(),
             scale: Scaling::default(),
+            view_weights: ViewWeights::default(),
         }
     }
 
@@ -144,6 +147,8 @@ macro_rules! common_setters {
                 common.pca: Projection,
                 /// Scaling of the features before anything else.
                 common.scale: Scaling,
+                /// How much each of several views counts.
+                common.view_weights: ViewWeights,
             }
         }
     };

@@ -65,7 +65,7 @@ impl GromovDr {
         self.check_dims(data.len())?;
         self.path_memory_plan(&data.shape(), sizes).check_room()?;
         let most = sizes.iter().copied().max();
-        prepared::run(&self.common, data, (self.alpha < 1.0, most), run, |prepared, observer| {
+        prepared::run(&self.common, data, self.purpose(most), run, |prepared, observer| {
             let mut path = Path { models: Vec::new(), lineage: Vec::new() };
             for &size in sizes {
                 let start = match (level, path.models.last()) {
@@ -133,7 +133,7 @@ fn align(model: &mut Model, before: &Model) {
     // a row of C_X can be turned but not shifted.
     let zero = vec![0.0; dims];
     let placement = &mut model.placement;
-    let (from, to) = match (&placement.step, &placement.training) {
+    let (from, to) = match (&placement.step, &model.views[0].training) {
         (None, Training::Product { .. } | Training::Kernel { .. }) => (&zero, &zero),
         _ => (&here, &there),
     };
@@ -147,13 +147,15 @@ fn align(model: &mut Model, before: &Model) {
         if let Multiplier::Places(places) = &placement.multiplier {
             placement.multiplier = Multiplier::Places(turned(places, from, to));
         }
-        match &mut placement.training {
-            Training::Product { sketch, .. } => *sketch = turned(sketch, from, to),
-            Training::Kernel { means: (columns, _), .. } => {
-                let row = Matrix::from_fn(1, dims, |_, c| columns[c]);
-                *columns = turned(&row, from, to).row(0).to_vec();
+        for view in &mut model.views {
+            match &mut view.training {
+                Training::Product { sketch, .. } => *sketch = turned(sketch, from, to),
+                Training::Kernel { means: (columns, _), .. } => {
+                    let row = Matrix::from_fn(1, dims, |_, c| columns[c]);
+                    *columns = turned(&row, from, to).row(0).to_vec();
+                }
+                Training::Neighbors { .. } | Training::Unknown => {}
             }
-            Training::Neighbors { .. } | Training::Unknown => {}
         }
     }
 }

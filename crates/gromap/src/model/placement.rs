@@ -13,11 +13,14 @@
 //! The place of a sample is that of its prototype, or, on request, one of its own ([`Places`]): by the same row r and the rule of
 //! `own_places.rs`.
 
+use std::collections::HashMap;
+
 use rayon::prelude::*;
 
 use super::Model;
 use super::own_places::{OwnPlaces, Placing};
-use crate::affinity::{Known, Multiplier, Training};
+use super::views::FittedView;
+use crate::affinity::{Known, Multiplier, NewSamples, Recognised, Training};
 use crate::data::{Data, Samples};
 use crate::embedding::frozen_map::Row;
 use crate::error::{Error, Result};
@@ -55,7 +58,6 @@ impl RowStep {
 /// All that new samples need.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Placement {
-    pub(crate) training: Training,
     pub(crate) multiplier: Multiplier,
     /// `None` where every sample is a prototype.
     pub(crate) step: Option<RowStep>,
@@ -99,10 +101,32 @@ impl Model {
 
     /// The same with the places of the prototypes, or with places of their own.
     pub fn place_by<'d>(&self, data: impl Into<Data<'d>>, places: Places) -> Result<Placed> {
-        let Data::Samples(samples) = data.into() else {
-            return Err(Error::Unsupported("new samples are placed by their features, not by pairs".into()));
+        let samples = |data| match data {
+            Data::Samples(samples) => Ok(samples),
+            _ => Err(Error::Unsupported("new samples are placed by their features, not by pairs".into())),
         };
-        self.place_samples(&samples, places)
+        let views = match data.into() {
+            Data::Views(views) => views.into_iter().map(samples).collect::<Result<Vec<_>>>()?,
+            one => vec![samples(one)?],
+        };
+        self.check_views(&views)?;
+        self.place_samples(&views, places)
+    }
+
+    /// Refuses views that are not those of the model.
+    fn check_views(&self, new: &[Samples<'_>]) -> Result<()> {
+        Error::check_len("number of views", self.views.len(), new.len())?;
+        for (v, (view, samples)) in self.views.iter().zip(new).enumerate() {
+            let check = || {
+                if let Some(expected) = view.preparation.features {
+                    Error::check_len("number of features", expected, samples.columns())?;
+                }
+                Error::check_len("number of samples", new[0].len(), samples.len())?;
+                samples.check_finite("samples")
+            };
+            check().map_err(|error| if new.len() > 1 { error.in_view(v, new.len()) } else { error })?;
+        }
+        Ok(())
     }
 
     /// A place of its own for every new sample, N×d, by the rule that gave the training samples theirs
@@ -127,23 +151,21 @@ impl Model {
         })
     }
 
-    fn place_samples(&self, samples: &Samples<'_>, places: Places) -> Result<Placed> {
-        if let Some(expected) = self.preparation.features {
-            Error::check_len("number of features", expected, samples.columns())?;
-        }
-        samples.check_finite("samples")?;
-        let prepared = self.preparation.apply(samples)?;
-        let Placement { training, multiplier, step, .. } = &self.placement;
+    fn place_samples(&self, new: &[Samples<'_>], places: Places) -> Result<Placed> {
+        let views = || self.views.iter().zip(new);
+        let prepared = views().map(|(view, new)| view.preparation.apply(new)).collect::<Result<Vec<_>>>()?;
+        let Placement { multiplier, step, .. } = &self.placement;
         let spec = self.parameters.spec();
         let known = |multiplier: &Multiplier| {
-            let frame = self.preparation.frame.as_ref();
-            spec.recipe.new_samples().rows(training, multiplier, &prepared, frame)
+            known(&self.views, &prepared, multiplier, (&spec.recipe.new_samples(), spec.votes))
         };
         let rows = known(multiplier)?;
         let Some(step) = step else {
             return Ok(Placed { labels: None, places: multiplier.places(rows)? });
         };
-        let scaled = step.features.as_ref().map(|_| self.preparation.scaled(samples)).transpose()?;
+        let scaled = || views().map(|(view, new)| view.preparation.scaled(new)).collect::<Result<Vec<_>>>();
+        let one = |mut views: Vec<_>| if views.len() == 1 { views.remove(0) } else { Samples::side_by_side(views) };
+        let scaled = step.features.as_ref().map(|_| scaled().map(one)).transpose()?;
         let cost = step.features.as_ref().zip(scaled.as_ref());
         let cost = cost.map(|((features, share), samples)| FeatureCost::new(samples, features.view(), *share));
         let members = self.plan.labels();
@@ -171,6 +193,54 @@ impl Model {
         };
         Ok(Placed { labels: Some(labels), places })
     }
+}
+
+/// What is known of new samples, by all views: a row of C_X is the weighted sum of the rows of the views.
+fn known(
+    views: &[FittedView],
+    new: &[Samples<'_>],
+    multiplier: &Multiplier,
+    (recipe, votes): (&NewSamples<'_>, bool),
+) -> Result<Vec<Known>> {
+    let rows = |view: &FittedView, new: &Samples<'_>, recognised| {
+        recipe.rows(&view.training, multiplier, (new, view.preparation.frame.as_ref()), recognised)
+    };
+    if let ([view], [new]) = (views, new) {
+        return rows(view, new, Recognised::ByItself);
+    }
+    // Means over neighbours have no unit.
+    let is_mean = matches!(recipe, NewSamples::Neighbors(_)) && (votes || matches!(multiplier, Multiplier::Places(_)));
+    let mut sums = vec![vec![0.0; multiplier.width()]; new[0].len()];
+    for (view, new) in views.iter().zip(new) {
+        let factor = if is_mean { view.share } else { view.factor };
+        for (sum, known) in sums.iter_mut().zip(rows(view, new, Recognised::ByAllViews)?) {
+            let Known::Products(products) = known else { continue };
+            sum.iter_mut().zip(products).for_each(|(sum, product)| *sum += factor * product);
+        }
+    }
+    let seen = seen_before(views, new);
+    let known = |(sum, seen): (Vec<f64>, Option<usize>)| seen.map_or(Known::Products(sum), Known::Seen);
+    Ok(sums.into_iter().zip(seen).map(known).collect())
+}
+
+/// The training sample that each new one is, in all views, to the bit; only recipes of neighbours remember them all.
+fn seen_before(views: &[FittedView], new: &[Samples<'_>]) -> Vec<Option<usize>> {
+    let remembered = views.iter().map(|view| match &view.training {
+        Training::Neighbors { samples } => Some(samples.view()),
+        _ => None,
+    });
+    let Some(training) = remembered.collect::<Option<Vec<_>>>() else { return vec![None; new[0].len()] };
+    let bits = |matrices: &[Matrix<'_, f32>], i: usize| -> Vec<u32> {
+        // Zero is zero, whatever its sign.
+        matrices.iter().flat_map(|matrix| matrix.row(i)).map(|value| (value + 0.0).to_bits()).collect()
+    };
+    let mut index = HashMap::new();
+    for i in (0..training[0].rows()).rev() {
+        index.insert(bits(&training, i), i);
+    }
+    let new: Vec<Matrix<'_, f32>> =
+        views.iter().zip(new).map(|(view, samples)| view.preparation.single(samples)).collect();
+    (0..new[0].rows()).map(|i| index.get(&bits(&new, i)).copied()).collect()
 }
 
 /// Places of new samples with these labels; one that was seen in training has the place it had there.

@@ -1,10 +1,11 @@
-//! Data of any form on their way into a fit: one shape for samples, distances and similarities.
+//! Data of any form on their way into a fit: one shape for samples, distances, similarities and several views of them.
 
 use super::novelty::Reach;
 use super::options::{Common, Parameters};
 use super::own_places::{self, OwnPlaces};
 use super::placement::{Placement, RowStep};
 use super::preparation::Preparation;
+use super::views::{self, FittedView, View};
 use super::{FittedTo, Model, links};
 use crate::affinity::{self, Affinity, InputAffinity, Multiplier, RandomWalk, Training, Warning};
 use crate::data::{Data, Run, Samples};
@@ -15,7 +16,7 @@ use crate::numeric::Matrix;
 use crate::observe::{Event, Observer, Stage, StopReason};
 use crate::outcome::{Outcome, check_number};
 use crate::plan::Plan;
-use crate::similarity::Similarity;
+use crate::similarity::{Similarity, WeightedSum};
 use crate::start::Ground;
 use crate::table::Encoding;
 use crate::weights::SampleWeights;
@@ -25,13 +26,10 @@ const MOST_NAME_BYTES: usize = 10 << 20;
 
 /// What a fit works on.
 pub(crate) struct Prepared<'a> {
-    similarity: Held<'a>,
-    fitted_to: FittedTo,
-    preparation: Preparation,
-    /// Scaled and projected samples, if there are samples.
-    samples: Option<Samples<'a>>,
-    /// The features as they were given: the prototypes have their means.
-    features: Option<Samples<'a>>,
+    pub(super) similarity: Held<'a>,
+    pub(super) fitted_to: FittedTo,
+    /// The samples, view by view; most data have one.
+    pub(super) views: Vec<View<'a>>,
     /// The features as the fused term compares them, if it counts.
     pub(crate) fused: Option<Samples<'a>>,
     feature_names: Option<Vec<String>>,
@@ -41,14 +39,37 @@ pub(crate) struct Prepared<'a> {
     set_aside: Vec<u32>,
     /// The edges that C_X was made of, where there are any.
     graph: Option<&'a dyn Similarity>,
-    warnings: Vec<String>,
+    pub(super) warnings: Vec<String>,
     /// Whether C_X is not exactly what the method asks for.
-    is_inexact: bool,
+    pub(super) is_inexact: bool,
 }
 
-enum Held<'a> {
+/// A similarity of the caller's, one that was made, or a sum of the caller's.
+pub(super) enum Held<'a> {
     Given(&'a dyn Similarity),
     Built(Box<dyn Similarity>),
+    Sum(WeightedSum<'a>),
+}
+
+impl Held<'_> {
+    pub(super) fn similarity(&self) -> &dyn Similarity {
+        match self {
+            Held::Given(similarity) => *similarity,
+            Held::Built(similarity) => &**similarity,
+            Held::Sum(sum) => sum,
+        }
+    }
+}
+
+/// What data are prepared for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Purpose {
+    /// Whether features count beside the similarity.
+    pub(crate) is_fused: bool,
+    /// The number of prototypes, at most, as far as it is known.
+    pub(crate) prototypes: Option<usize>,
+    /// How similarities are compared.
+    pub(crate) loss: Loss,
 }
 
 /// What a fit found.
@@ -73,16 +94,17 @@ pub(crate) struct Found {
 }
 
 impl Common {
-    /// Scales and projects samples, and builds C_X; `is_fused` where features count beside it. For at most so many prototypes,
-    /// as far as that is known.
-    pub(crate) fn prepare<'a>(
+    /// Scales and projects samples, and builds C_X, of one view or of several.
+    fn prepare<'a>(
         &self,
         data: &'a Data<'_>,
-        is_fused: bool,
-        prototypes: Option<usize>,
+        purpose: Purpose,
         (weights, table): (Option<&SampleWeights>, Option<&Encoding>),
         observer: &mut dyn Observer,
     ) -> Result<Prepared<'a>> {
+        if let Data::Views(views) = data {
+            views::check(views)?;
+        }
         let weights = match weights {
             Some(weights) => {
                 Error::check_len("number of sample_weights", data.len(), weights.len())?;
@@ -91,8 +113,28 @@ impl Common {
             None => SampleWeights::uniform(data.len())?,
         };
         weights.check_several()?;
-        let own = weights.clone();
-        let given = |similarity, fitted_to, features| Prepared::given(similarity, fitted_to, features, own);
+        if let Data::Views(views) = data {
+            if table.is_some() {
+                let message = "a table with text, dates or gaps cannot be one of several views: make numbers of it first";
+                return Err(Error::Unsupported(message.into()));
+            }
+            return self.prepare_views(views, purpose, &weights, observer);
+        }
+        self.view_weights.first(1)?;
+        self.prepare_one(data, purpose, (&weights, table), observer)
+    }
+
+    /// The same for one view.
+    pub(super) fn prepare_one<'a>(
+        &self,
+        data: &'a Data<'_>,
+        Purpose { is_fused, prototypes, .. }: Purpose,
+        (weights, table): (&SampleWeights, Option<&Encoding>),
+        observer: &mut dyn Observer,
+    ) -> Result<Prepared<'a>> {
+        let given = |similarity, fitted_to, features| {
+            Prepared::of(similarity, fitted_to, vec![View::only(features)], weights.clone())
+        };
         match data {
             Data::Samples(samples) => {
                 observer.on(&Event::Stage(Stage::Prepare));
@@ -106,9 +148,9 @@ impl Common {
                 let preparation = preparation.framed(&ready);
                 let affinity = affinity::build(&*self.recipe(), &Data::Samples(ready.view()), observer)?;
                 let fused = is_fused.then(|| preparation.scaled(samples)).transpose()?;
-                let prepared = |similarity| given(similarity, FittedTo::Samples, Some(samples.view()));
-                let table = table.cloned();
-                Ok(Prepared { preparation, samples: Some(ready), fused, table, ..built(affinity, prepared) })
+                let view = View { preparation, samples: Some(ready), ..View::only(Some(samples.view())) };
+                let prepared = |similarity| Prepared::of(similarity, FittedTo::Samples, vec![view], weights.clone());
+                Ok(Prepared { fused, table: table.cloned(), ..built(affinity, prepared) })
             }
             Data::Distances(_) => {
                 self.check_distances()?;
@@ -125,12 +167,14 @@ impl Common {
             }
             Data::Graph(graph) => {
                 observer.on(&Event::Stage(Stage::Affinity));
-                let found = RandomWalk::default().of_graph(graph, &weights, prototypes)?;
+                let found = RandomWalk::default().of_graph(graph, weights, prototypes)?;
                 found.weights.check_several()?;
                 let affinity = Affinity { similarity: Box::new(found.similarity), warnings: found.warnings };
-                let given = |similarity| Prepared::given(similarity, FittedTo::Graph, None, found.weights);
-                Ok(Prepared { set_aside: found.set_aside, graph: Some(*graph), ..built(affinity, given) })
+                let prepared =
+                    |similarity| Prepared::of(similarity, FittedTo::Graph, vec![View::only(None)], found.weights);
+                Ok(Prepared { set_aside: found.set_aside, graph: Some(*graph), ..built(affinity, prepared) })
             }
+            Data::Views(_) => Err(Error::Unsupported("a view is one of samples, distances or a similarity".into())),
         }
     }
 
@@ -158,18 +202,16 @@ fn built<'a>(affinity: Affinity, prepared: impl FnOnce(Held<'a>) -> Prepared<'a>
 
 impl<'a> Prepared<'a> {
     /// A similarity and what is known of the samples, before anything else is.
-    fn given(
+    pub(super) fn of(
         similarity: Held<'a>,
         fitted_to: FittedTo,
-        features: Option<Samples<'a>>,
+        views: Vec<View<'a>>,
         weights: SampleWeights,
     ) -> Prepared<'a> {
         Prepared {
             similarity,
             fitted_to,
-            preparation: Preparation::default(),
-            samples: None,
-            features,
+            views,
             fused: None,
             feature_names: None,
             table: None,
@@ -183,8 +225,9 @@ impl<'a> Prepared<'a> {
 
     /// The same, with names of the features for the model to keep.
     pub(crate) fn named(mut self, names: Option<&[String]>) -> Result<Self> {
-        if let (Some(names), Some(features)) = (names, &self.features) {
-            Error::check_len("names of features", features.columns(), names.len())?;
+        let columns: Vec<usize> = self.features().map(Samples::columns).collect();
+        if let (Some(names), false) = (names, columns.is_empty()) {
+            Error::check_len("names of features", columns.iter().sum(), names.len())?;
             if names.iter().map(String::len).sum::<usize>() <= MOST_NAME_BYTES {
                 self.feature_names = Some(names.to_vec());
             } else {
@@ -196,17 +239,27 @@ impl<'a> Prepared<'a> {
     }
 
     pub(crate) fn similarity(&self) -> &dyn Similarity {
+        self.similarity.similarity()
+    }
+
+    /// The same, if it is the caller's.
+    pub(super) fn given_similarity(&self) -> Option<&'a dyn Similarity> {
         match &self.similarity {
-            Held::Given(similarity) => *similarity,
-            Held::Built(similarity) => &**similarity,
+            Held::Given(similarity) => Some(*similarity),
+            Held::Built(_) | Held::Sum(_) => None,
         }
+    }
+
+    /// The features as they were given, view by view.
+    fn features(&self) -> impl Iterator<Item = &Samples<'a>> {
+        self.views.iter().filter_map(|view| view.features.as_ref())
     }
 
     /// What starts are made from.
     pub(crate) fn ground(&self, common: &Common, loss: Loss) -> Ground<'_> {
         Ground {
             similarity: self.similarity(),
-            samples: self.samples.as_ref().map(|samples| self.preparation.single(samples)),
+            samples: views::together(&self.views.iter().collect::<Vec<_>>(), &self.weights),
             weights: &self.weights,
             loss,
             is_local: self.fitted_to == FittedTo::Graph || common.recipe().is_local(),
@@ -220,13 +273,19 @@ impl<'a> Prepared<'a> {
         let found = found.with_joined(&self.set_aside);
         let spec = parameters.spec();
         let multiplier = found.multiplier(&*spec.recipe);
-        let training = match &self.samples {
-            Some(samples) => {
-                let frame = self.preparation.frame.as_ref();
-                spec.recipe.new_samples().training(samples, frame, self.similarity(), &multiplier)?
-            }
-            None => Training::Unknown,
-        };
+        let views = self.views.iter().map(|view| {
+            let training = match &view.samples {
+                Some(samples) => {
+                    let similarity = view.similarity.as_ref().unwrap_or(&self.similarity).similarity();
+                    let frame = view.preparation.frame.as_ref();
+                    spec.recipe.new_samples().training(samples, frame, similarity, &multiplier)?
+                }
+                None => Training::Unknown,
+            };
+            let (share, factor, preparation) = (view.share, view.factor, view.preparation.clone());
+            Ok(FittedView { share, factor, preparation, training })
+        });
+        let views = views.collect::<Result<Vec<_>>>()?;
         let numbers = found.places.values().iter().chain(found.target.iter().flat_map(Matrix::values));
         numbers.copied().try_for_each(|value| check_number("place of a prototype", value))?;
         let sample_places =
@@ -242,10 +301,10 @@ impl<'a> Prepared<'a> {
         let kind = self.similarity().definiteness();
         let common = parameters.common();
         let certified = common.rule.is_free() && common.loss() == Loss::Square && kind.has_hard_optimum();
-        let features = self.features.as_ref().map(|samples| samples.means(&found.plan));
-        let reach = match (&self.samples, &self.features, &features) {
-            (Some(_), Some(samples), Some(means)) => {
-                Reach::of_training(&self.preparation, samples, means, &found.plan)?
+        let features = self.means(&found.plan);
+        let reach = match (&self.views[..], &features) {
+            ([View { preparation, samples: Some(_), features: Some(samples), .. }], Some(means)) => {
+                Reach::of_training(preparation, samples, means, &found.plan)?
             }
             _ => None,
         };
@@ -279,9 +338,15 @@ impl<'a> Prepared<'a> {
             links,
             plan: found.plan,
             kept: found.kept,
-            preparation: self.preparation.clone(),
-            placement: Placement { training, multiplier, step, own_places },
+            views,
+            placement: Placement { multiplier, step, own_places },
         })
+    }
+
+    /// Mean samples of the prototypes, the features of all views side by side; `None` without features.
+    fn means(&self, plan: &Plan) -> Option<Matrix<'static>> {
+        let means: Vec<Matrix<'_>> = self.features().map(|samples| samples.means(plan)).collect();
+        (!means.is_empty()).then(|| views::side_by_side(&means, |_, mean| mean))
     }
 }
 
@@ -341,13 +406,13 @@ impl Found {
 pub(crate) fn run<'a, T>(
     common: &Common,
     data: &'a Data<'_>,
-    (is_fused, prototypes): (bool, Option<usize>),
+    purpose: Purpose,
     run: Run<'_>,
     solve: impl FnOnce(&Prepared<'a>, &mut dyn Observer) -> Result<T>,
 ) -> Result<T> {
     let mut nobody = ();
     let observer = run.observer.unwrap_or(&mut nobody);
     let told = (run.weights, run.table);
-    let prepared = common.prepare(data, is_fused, prototypes, told, observer)?.named(run.feature_names)?;
+    let prepared = common.prepare(data, purpose, told, observer)?.named(run.feature_names)?;
     solve(&prepared, observer)
 }

@@ -83,11 +83,14 @@ impl Model {
                 "stability is found by refits on halves of the samples; this needs samples, not pairs of them";
             return Err(Error::Unsupported(message.into()));
         };
+        let [view] = &self.views[..] else {
+            return Err(Error::Unsupported("stability is known for one view of the samples, not for several".into()));
+        };
         if self.fitted_to != FittedTo::Samples {
             return Err(Error::Unsupported("the model was not fitted to samples".into()));
         }
         Error::check_len("number of samples the model was fitted to", self.plan.len(), samples.len())?;
-        if let Some(expected) = self.preparation.features {
+        if let Some(expected) = view.preparation.features {
             Error::check_len("number of features", expected, samples.columns())?;
         }
         samples.check_finite("samples")?;

@@ -8,7 +8,7 @@
 use super::boundaries::{Join, joined};
 use super::options::{Common, GromovClustering, Parameters};
 use super::preparation::{Projection, Scaling};
-use super::prepared::{self, Prepared};
+use super::prepared::{self, Prepared, Purpose};
 use super::reference::{drawn, gaussian, rows_of};
 use super::stability::jaccard;
 use crate::data::{Data, Run, Samples};
@@ -21,7 +21,7 @@ use crate::observe::{Event, Stage, Stopping};
 use crate::similarity::{Contents, Sparse};
 use crate::solve::{Barycenter, Input, Settings, Solver};
 use crate::start::{Ground, Start, without_gaps};
-use crate::weights::WeightRule;
+use crate::weights::{ViewWeights, WeightRule};
 
 /// Groups that samples are cut into at first, and samples for each of them at least.
 const FIRST_GROUPS: usize = 80;
@@ -37,6 +37,8 @@ const MOST_HALF: usize = 2_500;
 const MOST_SILHOUETTE: usize = 2_000;
 /// Half-samples for the stability of the table.
 const HALVES: u64 = 5;
+/// Clusters of all sizes are cut from one similarity.
+const PURPOSE: Purpose = Purpose { is_fused: false, prototypes: None, loss: Loss::Kl };
 /// Rounds of a descent for the table: it need not be exact.
 const ROUNDS: usize = 15;
 /// Numbers of groups that the table has beside the one suggested.
@@ -122,7 +124,7 @@ impl Parameters {
         common.check()?;
         let clusters = GromovClustering { common: common.clone(), ..GromovClustering::builder(FIRST_GROUPS) };
         clusters.memory_plan(&data.shape()).check_room()?;
-        prepared::run(&common, data, (false, None), run, |prepared, observer| {
+        prepared::run(&common, data, PURPOSE, run, |prepared, observer| {
             observer.on(&Event::Stage(Stage::Start));
             let cuts = Cuts::new(&common, prepared)?;
             let reference_link = match &cuts.ground.samples {
@@ -235,14 +237,20 @@ impl<'a> Cuts<'a> {
     }
 }
 
+/// The same for samples that are scaled, projected and of one view.
+fn of_ready_samples(common: &Common) -> Common {
+    let view_weights = ViewWeights::default();
+    Common { scale: Scaling::None, pca: Projection::None, view_weights, ..common.clone() }
+}
+
 /// The weakest link in a Gaussian of the same mean and covariance.
 fn reference_link(common: &Common, samples: &Samples<'_>) -> Result<f64> {
     let count = samples.len().min(MOST_REFERENCE);
     let alike = gaussian(samples, count, common.settings.seed)?;
-    let mut common = Common { scale: Scaling::None, pca: Projection::None, ..common.clone() };
+    let mut common = of_ready_samples(common);
     fit_to_size(&mut common, count);
     let data = Data::from(&alike);
-    let links = prepared::run(&common, &data, (false, None), Run::default(), |prepared, _| {
+    let links = prepared::run(&common, &data, PURPOSE, Run::default(), |prepared, _| {
         Cuts::new(&common, prepared)?.joins(FIRST_GROUPS.min(count / SAMPLES_PER_GROUP))
     })?;
     Ok(links.iter().map(|join| join.link).fold(USUAL_LINK, f64::min))
@@ -250,14 +258,14 @@ fn reference_link(common: &Common, samples: &Samples<'_>) -> Result<f64> {
 
 /// How much of the groups of every size is found again in half of the samples: mean Jaccard indices.
 fn stabilities(common: &Common, samples: &Samples<'_>, sizes: &[usize], labels: &[&[u32]]) -> Result<Vec<f64>> {
-    let mut common = Common { scale: Scaling::None, pca: Projection::None, ..common.clone() };
+    let mut common = of_ready_samples(common);
     let count = (samples.len() / 2).min(MOST_HALF);
     fit_to_size(&mut common, count);
     let mut sums = vec![0.0; sizes.len()];
     for turn in 0..HALVES {
         let taken = drawn(samples.len(), count, common.settings.seed.wrapping_add(turn));
         let half = Data::Samples(rows_of(samples, &taken));
-        prepared::run(&common, &half, (false, None), Run::default(), |prepared, _| {
+        prepared::run(&common, &half, PURPOSE, Run::default(), |prepared, _| {
             let cuts = Cuts::new(&common, prepared)?;
             for (at, &size) in sizes.iter().enumerate() {
                 let (found, ..) = cuts.clusters(size.min(count))?;

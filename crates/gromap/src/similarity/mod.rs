@@ -31,6 +31,7 @@ pub use self::given::{dense, graph, graph_of_pairs, low_rank, sparse};
 pub use self::low_rank::LowRank;
 pub use self::sparse::Sparse;
 pub use self::sum::WeightedSum;
+pub(crate) use self::sum::merged;
 use crate::data::Samples;
 use crate::loss::Loss;
 use crate::numeric::Matrix;

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Bounds, Definiteness, Extreme, Side, Similarity, Sketch};
+use super::{Bounds, Contents, Definiteness, Dense, Extreme, LowRank, Side, Similarity, Sketch, Sparse};
+use crate::data::{Samples, either};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::numeric::Matrix;
+use crate::numeric::{Matrix, Scalar};
 use crate::plan::{Plan, PlanRow};
 
 /// A weighted sum of similarities of the same samples.
@@ -97,6 +98,55 @@ impl Similarity for WeightedSum<'_> {
         }
         total
     }
+}
+
+/// Σ weight·C as one matrix, where all parts are sparse, dense or of the form A·Aᵀ: solvers then see one of these. `None` for others.
+pub(crate) fn merged(parts: &[(f64, &dyn Similarity)]) -> Result<Option<Box<dyn Similarity>>> {
+    let definiteness = WeightedSum::new(parts.to_vec())?.definiteness();
+    let (mut sparse, mut dense, mut factors) = (Vec::new(), Vec::new(), Vec::new());
+    for (weight, part) in parts {
+        match part.contents() {
+            Contents::Sparse(part) => sparse.push((*weight, part)),
+            Contents::Dense(part) => dense.push((*weight, part)),
+            Contents::LowRank(left, None) => factors.push((weight.sqrt(), left)),
+            _ => {}
+        }
+    }
+    Ok(if sparse.len() == parts.len() {
+        Some(Box::new(Sparse::weighted_sum(&sparse)?.with_definiteness(definiteness)))
+    } else if dense.len() == parts.len() {
+        Some(match dense.iter().all(|(_, part)| part.is_single()) {
+            true => Box::new(Dense::new(added::<f32>(&dense))?.with_definiteness(definiteness)),
+            false => Box::new(Dense::new(added::<f64>(&dense))?.with_definiteness(definiteness)),
+        })
+    } else if factors.len() == parts.len() {
+        Some(match factors.iter().all(|(_, part)| part.is_single()) {
+            true => Box::new(LowRank::symmetric(beside::<f32>(&factors))?),
+            false => Box::new(LowRank::symmetric(beside::<f64>(&factors))?),
+        })
+    } else {
+        None
+    })
+}
+
+/// Σ weight·matrix.
+fn added<S: Scalar>(parts: &[(f64, Samples<'_>)]) -> Matrix<'static, S> {
+    let (rows, columns) = parts.first().map_or((0, 0), |(_, part)| (part.len(), part.columns()));
+    let entry = |part: &Samples<'_>, i, j| either!(part, |m| m[(i, j)].to_f64());
+    Matrix::from_fn(rows, columns, |i, j| {
+        S::from_f64(parts.iter().map(|(weight, part)| weight * entry(part, i, j)).sum())
+    })
+}
+
+/// The matrices weight·A one beside the other.
+fn beside<S: Scalar>(parts: &[(f64, Samples<'_>)]) -> Matrix<'static, S> {
+    let rows = parts.first().map_or(0, |(_, part)| part.len());
+    let columns: Vec<(usize, usize)> =
+        parts.iter().enumerate().flat_map(|(v, (_, part))| (0..part.columns()).map(move |j| (v, j))).collect();
+    Matrix::from_fn(rows, columns.len(), |i, c| {
+        let (v, j) = columns[c];
+        S::from_f64(parts[v].0 * either!(&parts[v].1, |m| m[(i, j)].to_f64()))
+    })
 }
 
 /// The weight and the sketch of each part.

@@ -5,7 +5,7 @@ use crate::affinity::{Multiplier, NewSamples, Training};
 use crate::embedding::MapKernel;
 use crate::error::{Error, Result};
 use crate::model::own_places::OwnPlaces;
-use crate::model::placement::Placement;
+use crate::model::views::FittedView;
 use crate::model::{Model, Parameters};
 use crate::numeric::{Matrix, Scalar};
 
@@ -49,10 +49,32 @@ impl Model {
         }
         self.check_names()?;
         self.check_links()?;
+        self.check_view_weights()?;
         self.check_multiplier()?;
         self.check_step()?;
         self.check_own_places()?;
-        self.check_training()
+        self.views.iter().try_for_each(|view| self.check_training(view))
+    }
+
+    fn check_view_weights(&self) -> Result<()> {
+        let whole: f64 = self.views.iter().map(|view| view.share).sum();
+        let is_weight = |value: f64| value.is_finite() && value >= 0.0;
+        if !self.views.iter().all(|view| is_weight(view.share) && is_weight(view.factor))
+            || (whole - 1.0).abs() > ROUNDING
+        {
+            return Err(damaged("the weights of its views are not shares of a whole"));
+        }
+        match (&self.features, self.view_features()) {
+            (Some(features), Some(sum)) if self.views.len() > 1 => {
+                Error::check_len("features of the views", features.columns(), sum)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Features of all views, if they are samples.
+    fn view_features(&self) -> Option<usize> {
+        self.views.iter().map(|view| view.preparation.features).sum()
     }
 
     /// What comes once for each feature, sample or prototype.
@@ -114,7 +136,7 @@ impl Model {
         let n = self.plan.prototypes();
         step.attraction.as_ref().map_or(Ok(()), |attraction| check_shape("attraction", attraction, (n, n)))?;
         Error::check_len("length of the repulsion", n, step.repulsion.len())?;
-        match (&step.features, self.preparation.features) {
+        match (&step.features, self.view_features()) {
             (Some((features, _)), Some(width)) => check_shape("prototype features", features, (n, width)),
             (Some((features, _)), None) => Error::check_len("number of prototype features", n, features.rows()),
             (None, _) => Ok(()),
@@ -145,14 +167,14 @@ impl Model {
         }
     }
 
-    fn check_training(&self) -> Result<()> {
-        let Placement { training, multiplier, .. } = &self.placement;
+    fn check_training(&self, view: &FittedView) -> Result<()> {
+        let (training, multiplier) = (&view.training, &self.placement.multiplier);
         if *training == Training::Unknown {
             return Ok(());
         }
-        let features = self.preparation.features;
+        let features = view.preparation.features;
         let given = features.ok_or_else(|| damaged("it places new samples, but says not of how many features"))?;
-        let width = self.preparation.pca.as_ref().map_or(given, |pca| pca.components().rows());
+        let width = view.preparation.pca.as_ref().map_or(given, |pca| pca.components().rows());
         let samples = self.plan.len();
         let spec = self.parameters.spec();
         match (training, spec.recipe.new_samples()) {

@@ -131,10 +131,10 @@ fn parts_that_do_not_fit_are_refused() {
         (|model| map(model).coupling = 1.5, "coupling"),
         (|model| model.placement.step = None, "fits neither"),
         (|model| model.placement.multiplier = Multiplier::Places(Matrix::zeros(SAMPLES, 2)), "fits neither"),
-        (|model| model.preparation.features = None, "it has features of the scaling, but no samples"),
-        (|model| model.preparation.features = Some(4), "features of the scaling: expected 4, found 3"),
+        (|model| model.views[0].preparation.features = None, "it has features of the scaling, but no samples"),
+        (|model| model.views[0].preparation.features = Some(4), "features of the scaling: expected 4, found 3"),
         (
-            |model| model.placement.training = Training::Product { mean: vec![], sketch: Matrix::zeros(0, 5) },
+            |model| model.views[0].training = Training::Product { mean: vec![], sketch: Matrix::zeros(0, 5) },
             "does not fit its method",
         ),
         (|model| model.target = Some(Matrix::zeros(5, 5)), "a map has none"),
@@ -199,7 +199,7 @@ fn numbers_that_no_fit_gives_are_refused() {
         (|model| step(model).repulsion[1] = f64::NEG_INFINITY, "\"step.repulsion\" is -inf"),
         (
             |model| {
-                let Training::Neighbors { samples } = &mut model.placement.training else { panic!("other training") };
+                let Training::Neighbors { samples } = &mut model.views[0].training else { panic!("other training") };
                 samples.values_mut()[4] = f32::NAN;
             },
             "number 4 of its tensor \"training.samples\" is NaN",

@@ -6,6 +6,7 @@ use super::container::{FORMAT, VERSION};
 use super::forms::Number;
 use super::parameters::ParametersForm;
 use crate::affinity::Multiplier;
+use crate::model::views::FittedView;
 use crate::model::{FittedTo, Model};
 use crate::observe::StopReason;
 use crate::similarity::Definiteness;
@@ -34,6 +35,24 @@ pub(super) struct Header {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) table: Option<Encoding>,
     pub(super) multiplier: MultiplierForm,
+    /// The views, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    views: Vec<ViewForm>,
+}
+
+/// A view but for its tensors.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ViewForm {
+    pub(super) share: Number,
+    pub(super) factor: Number,
+    pub(super) features: Option<usize>,
+}
+
+impl ViewForm {
+    fn of(view: &FittedView) -> Self {
+        Self { share: Number(view.share), factor: Number(view.factor), features: view.preparation.features }
+    }
 }
 
 impl Header {
@@ -51,11 +70,20 @@ impl Header {
             hardness: Number(outcome.hardness),
             certificate: outcome.certificate,
             warnings: outcome.warnings.clone(),
-            features: model.preparation.features,
+            features: model.views.first().and_then(|view| view.preparation.features),
             feature_names: model.feature_names.clone(),
             table: model.table.clone(),
             multiplier: MultiplierForm::of(model),
+            views: if model.views.len() > 1 { model.views.iter().map(ViewForm::of).collect() } else { Vec::new() },
         }
+    }
+
+    /// All views, also where there is only one.
+    pub(super) fn view_forms(&self) -> Vec<ViewForm> {
+        if self.views.is_empty() {
+            return vec![ViewForm { share: Number(1.0), factor: Number(1.0), features: self.features }];
+        }
+        self.views.clone()
     }
 }
 

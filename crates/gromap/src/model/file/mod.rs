@@ -7,7 +7,7 @@
 //! header    JSON: {"__metadata__": {"gromap-model": "<JSON text>"}, "prototypes": {dtype, shape, data_offsets}, …}
 //! tensors   prototypes, weights, history, kept, target?, features?, plan.*, start.*?, scaler.*?, pca.*?, frame.*?,
 //!           training.*?, multiplier.*?, step.*?, sample_places?, own_places.*?, ids.*?, classes.*?, prototype_names.*?,
-//!           links.*?
+//!           links.*?, reach.*?, and of a second view view2.scaler.*? and so on
 //! 8 bytes   tensor "checksum": CRC-64/XZ of all bytes before it
 //! ```
 //!
@@ -81,7 +81,7 @@ impl Model {
         if let Start::Plan(plan) = &self.parameters.common().init {
             parts::write_plan(&mut out, "start", plan);
         }
-        parts::write_preparation(&mut out, &self.preparation);
+        parts::write_views(&mut out, &self.views);
         parts::write_placement(&mut out, &self.placement, &header.multiplier);
         let Ok(text) = serde_json::to_string(&header) else { unreachable!("names and numbers are always JSON") };
         out.finish(text)
@@ -110,6 +110,7 @@ impl Model {
         let header: Header = serde_json::from_str(&text).map_err(damaged)?;
         let plan = parts::read_plan(&mut from, "plan")?;
         let prototypes = from.matrix("prototypes")?;
+        let views = parts::read_views(&mut from, &header.view_forms())?;
         let placement = parts::read_placement(&mut from, &header.multiplier, &plan, &prototypes)?;
         let model = Self {
             parameters: header.parameters.asked(|| parts::read_plan(&mut from, "start"))?,
@@ -137,7 +138,7 @@ impl Model {
                 certificate: header.certificate,
                 warnings: header.warnings,
             },
-            preparation: parts::read_preparation(&mut from, header.features)?,
+            views,
             placement,
         };
         from.finish()?;

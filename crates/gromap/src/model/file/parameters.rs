@@ -14,7 +14,7 @@ use crate::observe::Stopping;
 use crate::plan::Plan;
 use crate::solve::{Scale, Settings, Solver};
 use crate::start::Start;
-use crate::weights::{PrototypeWeights, WeightRule};
+use crate::weights::{PrototypeWeights, ViewWeights, WeightRule};
 
 /// What maps and clusters share, and what one of them has.
 #[derive(Serialize, Deserialize)]
@@ -57,6 +57,8 @@ struct CommonForm {
     #[serde(with = "word")]
     pca: Projection,
     scale: Scaling,
+    #[serde(default = "WeightsForm::equal")]
+    view_weights: WeightsForm,
 }
 
 /// A word, or the share of every prototype.
@@ -70,6 +72,17 @@ enum WeightsForm {
 impl Default for WeightsForm {
     fn default() -> Self {
         Self::Word("learned".into())
+    }
+}
+
+impl WeightsForm {
+    /// What models without views have.
+    fn equal() -> Self {
+        Self::Word("equal".into())
+    }
+
+    fn given(shares: &[f64]) -> Self {
+        Self::Given(shares.iter().copied().map(Number).collect())
     }
 }
 
@@ -128,7 +141,20 @@ impl ParametersForm {
 
 impl CommonForm {
     fn of(common: &Common) -> Self {
-        let Common { method, perplexities, neighbors, kernel, loss, init, n_init, rule, settings, pca, scale } = common;
+        let Common {
+            method,
+            perplexities,
+            neighbors,
+            kernel,
+            loss,
+            init,
+            n_init,
+            rule,
+            settings,
+            pca,
+            scale,
+            view_weights,
+        } = common;
         let WeightRule { prototype_weights, min_weight, max_weight } = rule;
         let &Kernel { function, gamma, coef0, degree, landmarks: _ } = kernel;
         let &Settings { solver, epsilon, entropy, stopping, seed } = settings;
@@ -145,7 +171,7 @@ impl CommonForm {
             init: init.name().into(),
             n_init: *n_init,
             prototype_weights: match prototype_weights {
-                PrototypeWeights::Given(shares) => WeightsForm::Given(shares.iter().copied().map(Number).collect()),
+                PrototypeWeights::Given(shares) => WeightsForm::given(shares),
                 named => WeightsForm::Word(named.name().into()),
             },
             min_weight: min_weight.map(Number),
@@ -159,6 +185,10 @@ impl CommonForm {
             seed,
             pca: *pca,
             scale: *scale,
+            view_weights: match view_weights {
+                ViewWeights::Given(shares) => WeightsForm::given(shares),
+                named => WeightsForm::Word(named.name().into()),
+            },
         }
     }
 
@@ -187,6 +217,10 @@ impl CommonForm {
             settings: Settings { solver: self.solver, epsilon, entropy, stopping, seed: self.seed },
             pca: self.pca,
             scale: self.scale,
+            view_weights: match self.view_weights {
+                WeightsForm::Word(word) => word.parse()?,
+                WeightsForm::Given(shares) => ViewWeights::Given(shares.into_iter().map(number).collect()),
+            },
         })
     }
 }

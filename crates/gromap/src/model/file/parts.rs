@@ -1,13 +1,14 @@
 //! The parts of a model as tensors, and back through the constructors that check them.
 
 use super::container::{Reader, Writer, damaged};
-use super::header::MultiplierForm;
+use super::header::{MultiplierForm, ViewForm};
 use crate::affinity::{Multiplier, Training};
 use crate::error::{Error, Result};
 use crate::model::novelty::Reach;
 use crate::model::own_places::OwnPlaces;
 use crate::model::placement::{Placement, RowStep};
 use crate::model::preparation::Preparation;
+use crate::model::views::FittedView;
 use crate::numeric::Matrix;
 use crate::plan::{Plan, PlanEntries as Entries};
 use crate::preprocessing::{Frame, Pca, Scaler};
@@ -131,38 +132,63 @@ pub(super) fn read_reach(from: &mut Reader<'_>) -> Result<Reach> {
     }
 }
 
-pub(super) fn write_preparation<'a>(out: &mut Writer<'a>, preparation: &'a Preparation) {
-    if let Some(scaler) = &preparation.scaler {
-        out.vector("scaler.shift", scaler.shift());
-        out.vector("scaler.factor", scaler.factor());
-    }
-    if let Some(pca) = &preparation.pca {
-        out.vector("pca.mean", pca.mean());
-        out.matrix("pca.components", pca.components());
-        out.vector("pca.explained_variance", pca.explained_variance());
-        out.scalar("pca.total_variance", pca.total_variance());
-    }
-    if let Some(frame) = &preparation.frame {
-        out.vector("frame.centre", frame.centre());
-        out.scalar("frame.scale", frame.scale());
+/// What stands before the names of the parts of a view: nothing for the first.
+fn of_view(view: usize) -> String {
+    if view == 0 { String::new() } else { format!("view{}.", view + 1) }
+}
+
+/// Writes what a model keeps of its views but their weights, which are in the header.
+pub(super) fn write_views<'a>(out: &mut Writer<'a>, views: &'a [FittedView]) {
+    for (v, view) in views.iter().enumerate() {
+        write_preparation(out, &of_view(v), &view.preparation);
+        write_training(out, &of_view(v), &view.training);
     }
 }
 
-pub(super) fn read_preparation(from: &mut Reader<'_>, features: Option<usize>) -> Result<Preparation> {
+/// Views with these weights and numbers of features.
+pub(super) fn read_views(from: &mut Reader<'_>, forms: &[ViewForm]) -> Result<Vec<FittedView>> {
+    let view = |(v, form): (usize, &ViewForm)| {
+        let preparation = read_preparation(from, &of_view(v), form.features)?;
+        let training = read_training(from, &of_view(v))?;
+        Ok(FittedView { share: form.share.0, factor: form.factor.0, preparation, training })
+    };
+    forms.iter().enumerate().map(view).collect()
+}
+
+fn write_preparation<'a>(out: &mut Writer<'a>, view: &str, preparation: &'a Preparation) {
+    let named = |part: &str| format!("{view}{part}");
+    if let Some(scaler) = &preparation.scaler {
+        out.vector(named("scaler.shift"), scaler.shift());
+        out.vector(named("scaler.factor"), scaler.factor());
+    }
+    if let Some(pca) = &preparation.pca {
+        out.vector(named("pca.mean"), pca.mean());
+        out.matrix(named("pca.components"), pca.components());
+        out.vector(named("pca.explained_variance"), pca.explained_variance());
+        out.scalar(named("pca.total_variance"), pca.total_variance());
+    }
+    if let Some(frame) = &preparation.frame {
+        out.vector(named("frame.centre"), frame.centre());
+        out.scalar(named("frame.scale"), frame.scale());
+    }
+}
+
+fn read_preparation(from: &mut Reader<'_>, view: &str, features: Option<usize>) -> Result<Preparation> {
+    let named = |part: &str| format!("{view}{part}");
     let mut preparation = Preparation { features, scaler: None, pca: None, frame: None };
-    if from.has("scaler.shift") {
-        let scaler = Scaler::restored(from.vector("scaler.shift")?, from.vector("scaler.factor")?)?;
+    if from.has(&named("scaler.shift")) {
+        let scaler = Scaler::restored(from.vector(&named("scaler.shift"))?, from.vector(&named("scaler.factor"))?)?;
         check_features("features of the scaling", features, scaler.shift().len())?;
         preparation.scaler = Some(scaler);
     }
-    if from.has("pca.mean") {
-        let (mean, components) = (from.vector("pca.mean")?, from.matrix("pca.components")?);
-        let variances = (from.vector("pca.explained_variance")?, from.scalar("pca.total_variance")?);
+    if from.has(&named("pca.mean")) {
+        let (mean, components) = (from.vector(&named("pca.mean"))?, from.matrix(&named("pca.components"))?);
+        let variances = (from.vector(&named("pca.explained_variance"))?, from.scalar(&named("pca.total_variance"))?);
         check_features("features of the projection", features, mean.len())?;
         preparation.pca = Some(Pca::restored(mean, components, variances.0, variances.1)?);
     }
-    if from.has("frame.centre") {
-        let frame = Frame::restored(from.vector("frame.centre")?, from.scalar("frame.scale")?)?;
+    if from.has(&named("frame.centre")) {
+        let frame = Frame::restored(from.vector(&named("frame.centre"))?, from.scalar(&named("frame.scale"))?)?;
         let width = preparation.pca.as_ref().map(|pca| pca.components().rows()).or(features);
         check_features("features of the centre", width, frame.centre().len())?;
         preparation.frame = Some(frame);
@@ -176,20 +202,39 @@ fn check_features(what: &str, features: Option<usize>, found: usize) -> Result<(
     Error::check_len(what, expected, found)
 }
 
-pub(super) fn write_placement<'a>(out: &mut Writer<'a>, placement: &'a Placement, multiplier: &MultiplierForm) {
-    match &placement.training {
+fn write_training<'a>(out: &mut Writer<'a>, view: &str, training: &'a Training) {
+    let named = |part: &str| format!("{view}training.{part}");
+    match training {
         Training::Unknown => {}
         Training::Product { mean, sketch } => {
-            out.vector("training.mean", mean);
-            out.matrix("training.sketch", sketch);
+            out.vector(named("mean"), mean);
+            out.matrix(named("sketch"), sketch);
         }
         Training::Kernel { samples, means } => {
-            out.matrix("training.samples", samples);
-            out.vector("training.kernel_means", &means.0);
-            out.scalar("training.kernel_mean", means.1);
+            out.matrix(named("samples"), samples);
+            out.vector(named("kernel_means"), &means.0);
+            out.scalar(named("kernel_mean"), means.1);
         }
-        Training::Neighbors { samples } => out.matrix("training.samples", samples),
+        Training::Neighbors { samples } => out.matrix(named("samples"), samples),
     }
+}
+
+fn read_training(from: &mut Reader<'_>, view: &str) -> Result<Training> {
+    let named = |part: &str| format!("{view}training.{part}");
+    // What is there says which of them it is.
+    Ok(if from.has(&named("sketch")) {
+        Training::Product { mean: from.vector(&named("mean"))?, sketch: from.matrix(&named("sketch"))? }
+    } else if from.has(&named("kernel_means")) {
+        let means = (from.vector(&named("kernel_means"))?, from.scalar(&named("kernel_mean"))?);
+        Training::Kernel { samples: from.matrix(&named("samples"))?, means }
+    } else if from.has(&named("samples")) {
+        Training::Neighbors { samples: from.matrix(&named("samples"))? }
+    } else {
+        Training::Unknown
+    })
+}
+
+pub(super) fn write_placement<'a>(out: &mut Writer<'a>, placement: &'a Placement, multiplier: &MultiplierForm) {
     match (&placement.multiplier, multiplier) {
         (Multiplier::Plan(plan), MultiplierForm::OwnPlan) => write_plan(out, "multiplier", plan),
         (Multiplier::Places(places), MultiplierForm::OwnPlaces) => out.matrix("multiplier.places", places),
@@ -222,17 +267,6 @@ pub(super) fn read_placement(
     plan: &Plan,
     prototypes: &Matrix<'static>,
 ) -> Result<Placement> {
-    // What is there says which of them it is.
-    let training = if from.has("training.sketch") {
-        Training::Product { mean: from.vector("training.mean")?, sketch: from.matrix("training.sketch")? }
-    } else if from.has("training.kernel_means") {
-        let means = (from.vector("training.kernel_means")?, from.scalar("training.kernel_mean")?);
-        Training::Kernel { samples: from.matrix("training.samples")?, means }
-    } else if from.has("training.samples") {
-        Training::Neighbors { samples: from.matrix("training.samples")? }
-    } else {
-        Training::Unknown
-    };
     let multiplier = match multiplier {
         MultiplierForm::Plan => Multiplier::Plan(plan.clone()),
         MultiplierForm::Prototypes => Multiplier::Places(prototypes.clone()),
@@ -240,7 +274,7 @@ pub(super) fn read_placement(
         MultiplierForm::OwnPlaces => Multiplier::Places(from.matrix("multiplier.places")?),
     };
     let step = from.has("step.repulsion").then(|| read_step(from)).transpose()?;
-    Ok(Placement { training, multiplier, step, own_places: read_own_places(from)? })
+    Ok(Placement { multiplier, step, own_places: read_own_places(from)? })
 }
 
 fn read_own_places(from: &mut Reader<'_>) -> Result<Option<OwnPlaces>> {

@@ -101,8 +101,8 @@ fn preparations_come_back() {
     for scaling in [Scaling::Standard, Scaling::MinMax, Scaling::None] {
         for method in [Method::TSnekhorn, Method::Mds, Method::KernelPca] {
             let model = fit(builder(method).scale(scaling).pca(Projection::To(2)));
-            assert!(model.preparation.pca.is_some());
-            assert_eq!(model.preparation.scaler.is_some(), scaling != Scaling::None);
+            assert!(model.views[0].preparation.pca.is_some());
+            assert_eq!(model.views[0].preparation.scaler.is_some(), scaling != Scaling::None);
             comes_back(&model);
         }
     }
@@ -138,7 +138,7 @@ fn a_model_of_a_similarity_still_places_no_new_samples() {
     let similarity = Dense::new(Matrix::from_fn(SAMPLES, SAMPLES, |i, j| 1.0 / (1 + i.abs_diff(j)) as f64)).unwrap();
     for features in [None, Some(samples().into())] {
         let model = builder(Method::Pca).fit(Data::Similarity { similarity: &similarity, features }).unwrap();
-        assert_eq!(model.placement.training, Training::Unknown);
+        assert_eq!(model.views[0].training, Training::Unknown);
         comes_back(&model);
         assert!(matches!(model.predict(new_samples()), Err(Error::Unsupported(_))));
     }

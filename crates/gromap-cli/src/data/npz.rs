@@ -188,7 +188,8 @@ mod tests {
                 writer.write_all(&bytes).unwrap();
             }
             let source = Source::memory("a.npz", writer.finish().unwrap().into_inner());
-            let wanted = Wanted { labels: None, weights: None, features: None, others: Role::Text };
+            let (rules, table, text) = (None, None, None);
+            let wanted = Wanted { labels: None, weights: None, features: None, others: Role::Text, rules, table, text };
             read(&source, &wanted, Room(1 << 20))
         };
         assert_eq!(super::super::doubles(&load([0, 1, 2]).unwrap().content), [5.0, 0.0, 0.0, 6.0]);

@@ -71,7 +71,8 @@ impl Model {
     /// Refits on halves of the samples it was fitted to, and says what of its groups is found again.
     ///
     /// ```
-    /// # let samples = gromap::Matrix::from_fn(180, 2, |i, j| ((i * (j + 3) * 7) % 17) as f64 + 60.0 * (i % 3) as f64);
+    /// # let even = |x: f64| 10.0 * (x - x.floor());
+    /// # let samples = gromap::Matrix::from_fn(180, 2, |i, j| even(i as f64 * [0.618, 0.755][j]) + 60.0 * (i % 3) as f64);
     /// let model = gromap::GromovClustering::builder(3).perplexity(10.0).fit(&samples)?;
     /// let found = model.stability(&(&samples).into(), 5, Default::default())?;
     /// assert!(found.prototypes.iter().all(|&index| index > 0.99) && found.warning().is_none());

@@ -100,7 +100,8 @@ impl Parameters {
     /// use gromap::options::Parameters;
     /// use gromap::{GromovDr, Matrix};
     /// // Three groups of sixty samples.
-    /// let samples = Matrix::from_fn(180, 2, |i, j| ((i * (j + 3) * 7) % 17) as f64 + 60.0 * (i % 3) as f64);
+    /// let even = |x: f64| 10.0 * (x - x.floor());
+    /// let samples = Matrix::from_fn(180, 2, |i, j| even(i as f64 * [0.618, 0.755][j]) + 60.0 * (i % 3) as f64);
     /// let asked = Parameters::Map(GromovDr::builder().perplexity(10.0));
     /// assert_eq!(asked.suggest(&(&samples).into(), Default::default())?.prototypes, 3);
     /// # Ok::<(), gromap::Error>(())

@@ -439,7 +439,7 @@ mod tests {
         assert!(
             error(Blocks::new(&[0, 2], &columns, &summary)).contains("clusters of samples, of which one is number 2")
         );
-        let few = Matrix::zeros(3, 3);
+        let few: Matrix<'_> = Matrix::zeros(3, 3);
         let refused = Blocks::new(&rows, &columns, &summary).unwrap().samples(Samples::from(&few));
         assert_eq!(error(refused), "samples: expected 4, found 3");
         let refused = Blocks::new(&rows, &columns, &summary).unwrap().ids(&[]);

@@ -118,10 +118,10 @@ impl Basis {
                 hooks[part] = sample as u32;
             }
         }
-        for part in 1..self.sinks {
+        for (part, &hook) in hooks.iter().enumerate().skip(1) {
             if parts.of(part as u32) == part as u32 {
-                let sample = hooks[part] as usize;
-                debug_assert!(hooks[part] != NONE, "a sink without samples");
+                let sample = hook as usize;
+                debug_assert!(hook != NONE, "a sink without samples");
                 let node = self.node(sample, |sink| cost(sample, sink));
                 self.push(Cell { node, sink: 0, units: 0, cost: cost(sample, 0) });
             }

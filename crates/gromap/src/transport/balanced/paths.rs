@@ -167,9 +167,10 @@ impl<'a> Flow<'a> {
     fn shortest(&mut self) -> Option<usize> {
         let n = self.v.len();
         let Self { search, least, v, excess, .. } = self;
-        for a in 0..n {
-            search.distances[a] = if excess[a] > 0 { 0.0 } else { f64::INFINITY };
-            (search.from[a], search.is_done[a]) = (NONE, false);
+        search.from.fill(NONE);
+        search.is_done.fill(false);
+        for (distance, &excess) in search.distances.iter_mut().zip(&*excess) {
+            *distance = if excess > 0 { 0.0 } else { f64::INFINITY };
         }
         let found = loop {
             let open = (0..n).filter(|&a| !search.is_done[a]);

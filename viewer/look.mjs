@@ -1,9 +1,10 @@
-// Takes pictures of every kind of map, to be looked at: npm run look [-- OUT]. Wide in light and dark, on a phone, on paper, and as
+// Takes pictures of every kind of map, to be looked at: npm run look [-- OUT [NAME]], NAME being part of
+// what pictures are called. Wide in light and dark, on a phone, on paper, and as
 // colour-blind eyes see it. The maps are those of `cargo run -p gromap-report --example maps -- target/maps`.
 import { mkdirSync } from "node:fs";
 import { close, MAPS, open, settled, show } from "./test/pages.mjs";
 
-const out = process.argv[2] ?? `${MAPS}/look`;
+const [out = `${MAPS}/look`, only = ""] = process.argv.slice(2);
 mkdirSync(out, { recursive: true });
 
 /** Name of the picture, of the map, and what it shows. */
@@ -30,6 +31,7 @@ const EYES = ["protanopia", "deuteranopia", "tritanopia", "achromatopsia"];
 
 /** Opens a map, prepares the page and takes its picture. */
 async function take(name, map, hash, options = {}, prepare = async () => {}) {
+  if (!name.includes(only)) return;
   const page = await show(map, { hash, width: 1400, height: 900, ...options });
   await prepare(page);
   await settled(page);

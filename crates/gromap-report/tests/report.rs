@@ -118,6 +118,37 @@ fn the_page_holds_the_model() {
 }
 
 #[test]
+fn the_page_holds_links_and_facts() {
+    let mut model = model();
+    model.links = vec![(0, 2, 0.25), (1, 5, 0.125)];
+    let payload = Payload::of(&Report::new(&model).fact("weights of views", "0.4, 0.6").html().unwrap());
+    let links = &payload.header["levels"][0]["links"];
+    assert_eq!((payload.u32s(&links["from"]), payload.u32s(&links["to"])), (vec![0, 1], vec![2, 5]));
+    assert_eq!(payload.f32s(&links["share"]), [0.25, 0.125]);
+    assert_eq!(payload.header["graph"], false);
+    let facts = payload.header["facts"].as_array().unwrap();
+    assert!(facts.contains(&serde_json::json!(["made of", "samples"])), "{facts:?}");
+    assert_eq!(facts.last(), Some(&serde_json::json!(["weights of views", "0.4, 0.6"])));
+    // Those of prototypes that are not there are left out.
+    model.links.push((1, 6, 0.1));
+    let payload = Payload::of(&Report::new(&model).html().unwrap());
+    assert!(payload.header["levels"][0]["links"].is_null());
+}
+
+#[test]
+fn the_picture_of_a_graph_has_its_edges() {
+    let ring =
+        Matrix::from_fn(SAMPLES, SAMPLES, |i, j| f64::from(u8::from((i + 1) % SAMPLES == j || (j + 1) % SAMPLES == i)));
+    let graph = gromap::similarity::graph_of_pairs(&ring).unwrap();
+    let model = GromovDr::builder().prototypes(6).fit(gromap::Data::Graph(&graph)).unwrap();
+    assert!(!model.links.is_empty());
+    let svg = Report::new(&model).svg().unwrap();
+    assert_eq!(svg.matches("<line").count(), model.links.len() + 1, "every link, and one in the legend");
+    assert!(svg.contains("of all edges"));
+    assert!(!Report::new(&self::model()).svg().unwrap().contains("<line"));
+}
+
+#[test]
 fn members_come_nearest_to_the_mean_first() {
     let (model, samples) = (model(), samples());
     let payload = Payload::of(&Report::new(&model).samples(&samples).html().unwrap());

@@ -126,9 +126,8 @@ fn links_of_a_graph_are_shares_of_its_edges() {
         }
         edges.extend((0..group + 1).map(|at| (node(group, at), node(group + 1, at))));
     }
-    let adjacency = Matrix::from_fn(60, 60, |i, j| {
-        edges.iter().filter(|&&edge| edge == (i, j) || edge == (j, i)).count() as f32
-    });
+    let adjacency =
+        Matrix::from_fn(60, 60, |i, j| edges.iter().filter(|&&edge| edge == (i, j) || edge == (j, i)).count() as f32);
     let graph = crate::similarity::graph_of_pairs(&adjacency).unwrap();
     let model = map_of(&graph);
     let labels = model.plan.labels();

@@ -110,9 +110,13 @@ impl Model {
 
     fn check_links(&self) -> Result<()> {
         let n = self.plan.prototypes() as u64;
-        let fits = |&(k, l, share): &(u32, u32, f64)| k < l && u64::from(l) < n && (0.0..=1.0 + ROUNDING).contains(&share);
+        let fits =
+            |&(k, l, share): &(u32, u32, f64)| k < l && u64::from(l) < n && (0.0..=1.0 + ROUNDING).contains(&share);
         let ascend = |pair: &[(u32, u32, f64)]| (pair[0].0, pair[0].1) < (pair[1].0, pair[1].1);
-        match self.links.iter().all(fits) && self.links.windows(2).all(ascend) && (self.is_map() || self.links.is_empty()) {
+        match self.links.iter().all(fits)
+            && self.links.windows(2).all(ascend)
+            && (self.is_map() || self.links.is_empty())
+        {
             true => Ok(()),
             false => Err(damaged("its links are not in order, or not between its prototypes")),
         }

@@ -176,3 +176,8 @@ def labels_of(plan):
 def same(a, b):
     """Whether two parameters are equal; arrays are never equal to a default."""
     return np.ndim(a) == np.ndim(b) == 0 and a == b
+
+
+def together(samples):
+    """The features of all views side by side, as those of prototypes are."""
+    return np.hstack(samples) if isinstance(samples, list) else samples

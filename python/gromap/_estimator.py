@@ -251,7 +251,7 @@ class Estimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         if isinstance(X, table.Table) and ids is None:
             ids = X.ids
         about = SimpleNamespace(
-            samples=None if X is None else self._samples(X),
+            samples=None if X is None else given.together(self._samples(X)),
             texts=None if texts is None else ["" if text is None else str(text) for text in texts],
             labels=None if labels is None else _words(labels),
             ids=None if ids is None else _words(ids),

@@ -66,7 +66,7 @@ def describe(
         columns=[(name, _column(values)) for name, values in columns.items()],
         ids=None if ids is None else [str(name) for name in ids],
         images=None if images is None else _images(images),
-        samples=None if X is None else _together(estimator._samples(X)),
+        samples=None if X is None else given.together(estimator._samples(X)),
         feature_names=None if features is None else features.tolist(),
         parameters=[(name, str(value)) for name, value in _changed(estimator).items()],
         facts=[(str(name), _told(value)) for name, value in {**_known(estimator), **(facts or {})}.items()],
@@ -91,11 +91,6 @@ def _told(value):
     values = np.ravel(np.asarray(value, dtype=object))
     told = [f"{each:.3g}" if isinstance(each, float) else str(each) for each in values[:12].tolist()]
     return ", ".join(told) + (f" … ({len(values)} in all)" if len(values) > 12 else "")
-
-
-def _together(samples):
-    """The features of all views side by side, as those of prototypes are."""
-    return np.hstack(samples) if isinstance(samples, list) else samples
 
 
 def _each(values, single):

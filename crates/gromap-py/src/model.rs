@@ -1,7 +1,7 @@
 //! Models, maps and clusters alike: parameters by attribute and data in, a fitted object out.
 
 use gromap::options::{Candidate, Common, Level, Parameters, Start};
-use gromap::{Data, GromovClustering, GromovDr, Model, SampleWeights};
+use gromap::{GromovClustering, GromovDr, Model, SampleWeights};
 use gromap_report::{About, Classes};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arguments::{
-    DataArgument, NewSamplesArgument, PlanArgument, RuleArgument, SettingsArgument, ViewWeightsArgument, word,
+    DataArgument, NewSamplesArgument, PlanArgument, RuleArgument, SamplesArgument, SettingsArgument,
+    ViewWeightsArgument, word,
 };
 use crate::running::Running;
 use crate::{results, table, to_python};
@@ -298,10 +299,10 @@ impl FittedModel {
     fn novelty<'py>(
         &self,
         py: Python<'py>,
-        samples: SamplesArgument<'py>,
+        samples: NewSamplesArgument<'py>,
         running: Running,
     ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>)> {
-        let samples = samples.samples()?;
+        let samples = samples.data()?;
         let found = running.run(py, |_| self.0.novelty(samples))?;
         let flags = PyArray1::from_vec(py, found.is_outlier);
         Ok((PyArray1::from_vec(py, found.labels), PyArray1::from_vec(py, found.distances), flags))
@@ -311,10 +312,10 @@ impl FittedModel {
     fn compare<'py>(
         &self,
         py: Python<'py>,
-        samples: SamplesArgument<'py>,
+        samples: NewSamplesArgument<'py>,
         running: Running,
     ) -> PyResult<(f64, Vec<usize>, Vec<(f64, f64, f64)>)> {
-        let samples = samples.samples()?;
+        let samples = samples.data()?;
         let found = running.run(py, |_| self.0.compare(samples))?;
         let shifts = found.shifts.iter().map(|shift| (shift.before, shift.after, shift.error)).collect();
         Ok((found.placed, found.outliers, shifts))
@@ -336,11 +337,11 @@ impl FittedModel {
     fn stability<'py>(
         &self,
         py: Python<'py>,
-        samples: SamplesArgument<'py>,
+        samples: NewSamplesArgument<'py>,
         n_resamples: usize,
         running: Running,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let data = Data::Samples(samples.samples()?);
+        let data = samples.data()?;
         let found = running.run(py, |reporter| {
             self.0.stability(&data, n_resamples, gromap::Run { observer: Some(reporter), ..gromap::Run::default() })
         })?;

@@ -2,9 +2,6 @@
 //!
 //! The page is a path from few prototypes to many, since that is what a first look should show; the summary is of one level that fits
 //! a terminal. With `--prototypes` there is only that one.
-//!
-//! Each level starts from the one before, so that groups split before one's eyes; that also spares the search for a start, which is
-//! half of the time of a fit by itself.
 
 use std::path::Path;
 
@@ -31,8 +28,6 @@ const OUTPUT: &str = "gromap-demo.html";
 /// The levels of the page, and the one that is printed.
 const LEVELS: [usize; 6] = [5, 10, 20, 50, 100, 200];
 const PRINTED: usize = 20;
-/// A level of the slider ends when a round is worth less than this share of the loss: what more rounds move cannot be seen.
-const TOLERANCE: f64 = 1e-4;
 
 pub(super) fn run(args: &DemoArgs) -> Outcome<Exit> {
     let output = match &args.output {
@@ -44,16 +39,13 @@ pub(super) fn run(args: &DemoArgs) -> Outcome<Exit> {
     };
     Output::check([&output], &[])?;
     let sizes = args.prototypes.map_or(LEVELS.to_vec(), |asked| vec![asked as usize]);
-    let mut recipe = GromovDr::builder().seed(args.seed);
-    if sizes.len() > 1 {
-        recipe.common.settings.stopping.rel_tolerance = TOLERANCE;
-    }
+    let recipe = GromovDr::builder().seed(args.seed);
     let mut watch = Watch::new(Voice::Bar, recipe.common.settings.stopping.max_rounds);
     let (samples, classes) = images()?;
     watch.read();
     let (path, threads) = watch::on_threads(None, || {
         let run = Run { observer: Some(&mut watch), ..Run::default() };
-        let path = recipe.path_with(&samples.view().into(), &sizes, Level::Warm, run)?;
+        let path = recipe.path_with(&samples.view().into(), &sizes, Level::Fresh, run)?;
         Ok((path, rayon::current_num_threads()))
     })?;
     // Interrupted, a path has the levels that were reached.

@@ -115,7 +115,8 @@ impl Common {
         weights.check_several()?;
         if let Data::Views(views) = data {
             if table.is_some() {
-                let message = "a table with text, dates or gaps cannot be one of several views: make numbers of it first";
+                let message =
+                    "a table with text, dates or gaps cannot be one of several views: make numbers of it first";
                 return Err(Error::Unsupported(message.into()));
             }
             return self.prepare_views(views, purpose, &weights, observer);

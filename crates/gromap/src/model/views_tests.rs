@@ -25,7 +25,7 @@ fn fit(method: Method, weights: ViewWeights) -> Model {
 fn prepared<'a>(recipe: &GromovDr, data: &'a [Data<'a>]) -> Together<'a, 'static> {
     let weights: &'static SampleWeights = Box::leak(Box::new(SampleWeights::uniform(SAMPLES).unwrap()));
     let purpose = recipe.purpose(Some(6));
-    let part = |view| recipe.common.prepare_one(view, purpose, weights, &mut ()).unwrap();
+    let part = |view| recipe.common.prepare_one(view, purpose, (weights, None), &mut ()).unwrap();
     let parts: Vec<Prepared<'_>> = data.iter().map(part).collect();
     let measured = parts.iter().map(|part| Measured::of(part.similarity(), purpose.loss, weights).unwrap()).collect();
     let shares = vec![1.0 / data.len() as f64; data.len()];

@@ -277,7 +277,7 @@ fn a_table_comes_back_and_is_scaled_by_columns() {
     let run = Run { table: Some(&encoding), ..Run::default() };
     let model = builder(Method::Pca).fit_with(&(&encoded.values).into(), run).unwrap();
     assert_eq!(model.table.as_ref(), Some(&encoding));
-    let scaled = model.preparation.scaler.as_ref().unwrap().transform(&encoded.values).unwrap();
+    let scaled = model.views[0].preparation.scaler.as_ref().unwrap().transform(&encoded.values).unwrap();
     let variance = |j: usize| (0..40).map(|i| scaled[(i, j)].powi(2)).sum::<f64>() / 40.0;
     assert!((variance(0) - 1.0).abs() < 1e-9 && ((1..4).map(variance).sum::<f64>() - 1.0).abs() < 1e-9);
     assert_eq!(Model::from_bytes(&model.to_bytes()).unwrap(), model);

@@ -109,7 +109,7 @@ pub(crate) fn effective(command: &clap::Command, matches: &ArgMatches) -> Vec<(S
         if matches!(arg.get_action(), clap::ArgAction::Append) {
             return given.then(|| (name, Value::Array(raw().map(Value::String).collect())));
         }
-        let last = raw().last()?;
+        let last = raw().next_back()?;
         (given || !arg.is_hide_set()).then(|| (name, typed(last)))
     };
     options.filter_map(value).collect()

@@ -52,7 +52,7 @@ pub(super) fn run(args: &DescribeArgs) -> Outcome<Exit> {
     let dataset = args.data.as_deref().map(|path| read(args, &model, path)).transpose()?;
     let groups = crate::watch::on_threads(args.run.threads, || {
         let text = args.text.as_deref();
-        Ok(groups(&model, dataset.as_ref(), text)?)
+        groups(&model, dataset.as_ref(), text)
     })?;
     let bytes = match format {
         Format::Csv => table(&groups, b',')?,

@@ -19,7 +19,7 @@ fn recipe(method: Method) -> GromovDr {
 }
 
 fn fit(method: Method, weights: ViewWeights) -> Model {
-    recipe(method).view_weights(weights).fit(Data::views(&views())).unwrap()
+    recipe(method).view_weights(weights).fit(Data::views(views())).unwrap()
 }
 
 fn prepared<'a>(recipe: &GromovDr, data: &'a [Data<'a>]) -> Together<'a, 'static> {
@@ -96,7 +96,7 @@ fn every_method_takes_views_comes_back_from_its_file_and_places_samples() {
             let again = Model::from_bytes(&model.to_bytes()).unwrap();
             assert_eq!(again, model, "{method}");
             assert_eq!(again.to_bytes(), model.to_bytes());
-            let placed = model.place_by(Data::views(&views()), Places::Sample).unwrap();
+            let placed = model.place_by(Data::views(views()), Places::Sample).unwrap();
             let labels = placed.labels.unwrap();
             let same = labels.iter().zip(model.plan.labels()).filter(|(a, b)| **a == *b).count();
             assert!(10 * same >= 9 * SAMPLES, "{method}: {same}");
@@ -105,8 +105,8 @@ fn every_method_takes_views_comes_back_from_its_file_and_places_samples() {
             }
             assert_eq!(model.features.as_ref().map(Matrix::columns), Some(12));
         }
-        let all = recipe(method).every_sample().fit(Data::views(&views()));
-        let places = all.and_then(|all| all.place(Data::views(&views()))).unwrap().places;
+        let all = recipe(method).every_sample().fit(Data::views(views()));
+        let places = all.and_then(|all| all.place(Data::views(views()))).unwrap().places;
         assert_eq!((places.rows(), places.columns()), (SAMPLES, 2));
     }
 }

@@ -19,10 +19,8 @@ use gromap::Model;
 const WORDS: usize = 3;
 /// Words of a text that are looked at.
 const WORDS_PER_TEXT: usize = 400;
-/// How much more frequent a word must be among the members.
+/// How much more frequent a word must be among the members; each word of a pair too: "exchange rate", not "the exchange".
 const LIFT: f64 = 2.0;
-/// The same for each word of a pair: "exchange rate", not "the exchange".
-const LIFT_IN_PAIR: f64 = 1.5;
 /// A pair is taken for its words if it scores this share of the better one.
 const PAIR: f64 = 0.7;
 
@@ -126,7 +124,7 @@ impl Corpus {
         let scored = |least_lift: f64| {
             let score = |(&term, &count): (&u32, &u32)| {
                 let (here, lifted) = lift(term);
-                let pair_holds = |(a, b): (u32, u32)| lift(a).1 >= LIFT_IN_PAIR && lift(b).1 >= LIFT_IN_PAIR;
+                let pair_holds = |(a, b): (u32, u32)| lift(a).1 >= LIFT && lift(b).1 >= LIFT;
                 let holds = self.terms[term as usize].pair.is_none_or(pair_holds);
                 (count >= least && lifted >= least_lift && holds).then(|| (here * lifted.ln(), term))
             };

@@ -50,11 +50,9 @@ fn names(text: &str) -> Result<Names, String> {
 impl TableOptions {
     /// The same for the core.
     pub(crate) fn rules(&self) -> Rules {
-        let mut exclude = self.exclude.clone().map_or_else(Vec::new, |names| names.0);
-        exclude.extend(self.text.clone());
         Rules {
             columns: self.columns.clone().map(|names| names.0),
-            exclude,
+            exclude: self.exclude.clone().map_or_else(Vec::new, |names| names.0),
             id: self.id.clone(),
             missing: self.missing,
             categorical: self.categorical,

@@ -13,6 +13,9 @@ use crate::failure::{Failure, Outcome, clipped};
 /// Bytes that an entry of an edge takes while it is read, with its share of new names but for their letters.
 const BYTES_PER_EDGE: u64 = 200;
 
+/// What looking at a header may take.
+const HEADER_ROOM: Room = Room(1 << 20);
+
 /// The first rows of tables that are lists of edges, with a weight or without.
 const HEADERS: [[&str; 3]; 2] = [["source", "target", "weight"], ["from", "to", "weight"]];
 
@@ -24,8 +27,7 @@ pub(super) fn is_header<'n>(names: impl Iterator<Item = &'n str>) -> bool {
 
 /// Whether a table begins with the columns of edges.
 pub(super) fn is_table(source: &Source) -> bool {
-    // A header of three short words needs no room.
-    let first = table::records(source, b',', Room(0)).and_then(|mut records| records.next());
+    let first = table::records(source, b',', HEADER_ROOM).and_then(|mut records| records.next());
     let is_edges =
         |record: &csv::ByteRecord| is_header(record.iter().map(|cell| std::str::from_utf8(cell).unwrap_or("?")));
     first.ok().flatten().is_some_and(|record| is_edges(&record))

@@ -57,7 +57,9 @@ pub(super) fn tabulated(request: &Request<'_>, loaded: &mut Loaded) -> Outcome<T
             }
             return Ok(Tabulated { warnings: ignored(request, loaded), ..Tabulated::default() });
         }
-        (Some(rules), None) => {
+        (Some(mut rules), None) => {
+            // The words that name prototypes are no feature.
+            rules.exclude.extend(request.text.map(Into::into));
             if is_edge_list(&loaded.names) {
                 let message = format!("{} is a list of edges by its columns", shown(request.path));
                 return Err(Failure::usage(message).hint("add --format edges"));

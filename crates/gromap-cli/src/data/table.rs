@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn missing_numbers_are_kept_for_later_with_their_lines() {
-        let loaded = load("a,b\n1,2\n\n3,NA\n");
+        let loaded = load("a,b\n\"1\n\",2\n3,NA\n");
         assert!(values(&loaded)[3].is_nan());
         assert_eq!(loaded.lines, Some(vec![2, 4]));
     }

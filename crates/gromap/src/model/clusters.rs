@@ -16,6 +16,10 @@ use crate::start::Start;
 use crate::transport::TransportProblem;
 use crate::weights::WeightRule;
 
+/// Nodes of a graph beyond which small groups are not worth their time: they need more eigenvectors than there are clusters, and
+/// those beyond hardly converge.
+const LARGE_GRAPH: usize = 10_000;
+
 impl GromovClustering {
     /// Clusters samples, distances or by a similarity.
     pub fn fit<'d>(&self, data: impl Into<Data<'d>>) -> Result<Model> {
@@ -42,6 +46,7 @@ impl GromovClustering {
         let similarity = prepared.similarity();
         // Small groups of a graph hide what only all its edges together show, and eigenvectors miss what is small.
         let starts = match init {
+            Start::Auto if ground.is_graph && prepared.weights.len() > LARGE_GRAPH => vec![Start::Spectral],
             Start::Auto if ground.is_graph => vec![Start::Agglomerative, Start::Spectral],
             own => vec![own.clone()],
         };

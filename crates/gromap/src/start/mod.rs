@@ -32,7 +32,7 @@ use crate::weights::SampleWeights;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Start {
     /// Agglomerative for similarities of neighbours, k-means for the others; clusters of a graph are the lower of agglomerative
-    /// and spectral.
+    /// and spectral, and those of more than 10,000 nodes spectral alone.
     #[default]
     Auto,
     /// Greedy merging of small groups by the loss itself.

@@ -270,11 +270,13 @@ mod tests {
         Sparse::new(offsets, columns, values).unwrap()
     }
 
+    /// Groups that are apart. On a line two neighbours of equal length have a link of a half: whole groups lie on both sides of
+    /// their boundary, and half a group on both sides of a middle. Less than half of that is apart.
     fn apart(similarity: &Sparse<'_, f32>, samples: usize, of_group: usize) -> usize {
         let labels: Vec<u32> = (0..samples).map(|i| (i / of_group) as u32).collect();
         let weights = vec![1.0 / samples as f64; samples];
         let joins = joined(similarity, &weights, &labels, samples / of_group).unwrap();
-        joins.iter().position(|join| join.link < 0.5).map_or(1, |at| joins.len() + 1 - at)
+        joins.iter().position(|join| join.link < 0.25).map_or(1, |at| joins.len() + 1 - at)
     }
 
     #[test]

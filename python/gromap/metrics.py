@@ -320,7 +320,7 @@ def spectrum_error(graph, labels, eigenvalues=None):
     """
     A = sp.csr_array(graph, dtype=np.float64)
     A = sp.csr_array((A + A.T) / 2)
-    numbers = _numbered(labels, "labels")
+    numbers = numbered(labels, "labels")
     if len(numbers) != A.shape[0]:
         raise ValueError(f"labels has {len(numbers)} entries, but the graph has {A.shape[0]} nodes")
     used = np.flatnonzero(A.sum(axis=1))

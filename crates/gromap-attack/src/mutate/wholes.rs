@@ -286,7 +286,7 @@ pub(super) fn models() -> Vec<Vec<u8>> {
     let cells = (0..20).map(|i| words[i % 2].clone()).collect();
     let column = Column { name: "city".into(), cells: Cells::Text(cells) };
     let rules = Rules { missing: Missing::Median, ..Rules::default() };
-    let tabulated = rules.learn(&[column.clone()]).and_then(|learnt| {
+    let tabulated = rules.learn(std::slice::from_ref(&column)).and_then(|learnt| {
         let encoded = learnt.encoding.apply(&[column], Gaps::MayDrop, Shell::Command)?;
         let run = Run { table: Some(&learnt.encoding), ..Run::default() };
         let mut model = builder(Method::Pca).prototypes(2).fit_with(&(&encoded.values).into(), run)?;

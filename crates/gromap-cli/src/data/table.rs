@@ -8,7 +8,7 @@
 use std::io::BufRead;
 
 use csv::ByteRecord;
-use gromap::table::{Kind as FieldKind, Shell, is_missing, names_samples};
+use gromap::table::{Kind as FieldKind, Shell, decimal, is_missing, names_samples};
 
 use super::lines::Records;
 use super::source::{Room, Source, Stream};
@@ -210,6 +210,8 @@ fn roles(names: &[String], rows: &[ByteRecord], wanted: &Wanted, file: &str) -> 
         match (numbers, texts) {
             (_, 0) => Ok(settled(Role::Feature, name, wanted)),
             (0, _) => Ok(Role::Text),
+            // 2 among 1,5 and 0,5: the rules of tables say what the commas are.
+            _ if rows.iter().filter(text).all(|row| decimal(&cell(row, column)).is_some()) => Ok(Role::Text),
             _ => {
                 let row = rows.iter().find(text).map_or(0, line);
                 let shown = clipped(&rows.iter().find(text).map(|row| cell(row, column)).unwrap_or_default());
@@ -371,6 +373,8 @@ mod tests {
         }
         let commas = load("a;b\n1,5;2\n3,5;4\n");
         assert_eq!((values(&commas), commas.texts[0].1[1].as_str()), (vec![2.0, 4.0], "3,5"));
+        let whole = load("a;b\n1,5;2\n3;4\n");
+        assert_eq!((values(&whole), whole.texts[0].1[1].as_str()), (vec![2.0, 4.0], "3"));
         // A text may hold any of them.
         assert_eq!(values(&load("a,note\n1,x;y\n2,\"p;q;r\"\n")), [1.0, 2.0]);
     }

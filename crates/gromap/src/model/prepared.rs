@@ -113,16 +113,21 @@ impl Common {
             None => SampleWeights::uniform(data.len())?,
         };
         weights.check_several()?;
-        if let Data::Views(views) = data {
-            if table.is_some() {
-                let message =
-                    "a table with text, dates or gaps cannot be one of several views: make numbers of it first";
-                return Err(Error::Unsupported(message.into()));
+        match data {
+            Data::Views(views) if views.len() > 1 => {
+                if table.is_some() {
+                    let message =
+                        "a table with text, dates or gaps cannot be one of several views: make numbers of it first";
+                    return Err(Error::Unsupported(message.into()));
+                }
+                self.prepare_views(views, purpose, &weights, observer)
             }
-            return self.prepare_views(views, purpose, &weights, observer);
+            one => {
+                self.view_weights.first(1)?;
+                let only = if let Data::Views(views) = one { &views[0] } else { one };
+                self.prepare_one(only, purpose, (&weights, table), observer)
+            }
         }
-        self.view_weights.first(1)?;
-        self.prepare_one(data, purpose, (&weights, table), observer)
     }
 
     /// The same for one view.

@@ -17,7 +17,7 @@
 //!
 //! E_v is what the common clusters leave unexplained of view v. For given T and C̄ the best weights are w_v ∝ exp(−E_v/λ); for given
 //! weights T and C̄ are clusters of C_X, and descend. So J never rises. λ is a tenth of what the views lose with one cluster, on
-//! average: the entropy keeps every view in the sum, and none takes all because it is the easiest to fit.
+//! average: none takes all because it is the easiest to fit, though noise is left with next to nothing.
 
 use super::options::Common;
 use super::preparation::Preparation;

@@ -42,7 +42,7 @@ fn the_objective_of_learned_weights_never_rises() {
         let (shares, history) = together.learned(6, recipe.common.recipe().is_local(), 0).unwrap();
         assert!(history.len() > 1, "{method}");
         assert!(history.windows(2).all(|pair| pair[1] <= pair[0] + 1e-9 * pair[0].abs()), "{method} {history:?}");
-        assert!(shares.iter().all(|share| *share > 1e-6 && *share < 1.0 - 1e-6), "{method} {shares:?}");
+        assert!(shares.iter().all(|share| *share > 0.0 && *share < 1.0), "{method} {shares:?}");
         // Noise has the least to say.
         assert!(shares[2] < shares[0].min(shares[1]), "{method} {shares:?}");
     }

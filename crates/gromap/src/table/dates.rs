@@ -26,7 +26,8 @@ pub(super) fn order<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Result<
     if words.clone().next().is_none() {
         return Ok(None);
     }
-    if fits(DateOrder::YearFirst) {
+    // Where all months have names the order says nothing, and any would fit.
+    if fits(DateOrder::YearFirst) && !words.clone().all(names_month) {
         return Ok(Some(DateOrder::YearFirst));
     }
     match (fits(DateOrder::DayFirst), fits(DateOrder::MonthFirst)) {

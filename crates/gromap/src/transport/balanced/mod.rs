@@ -440,7 +440,9 @@ fn optimal(costs: &dyn RowCosts, units: Vec<i64>, sinks: &Sinks, potentials: Opt
         true => of_a_part(costs, &units, sinks),
         false => vec![0.0; n],
     });
-    let by_paths = whole.as_ref().filter(|_| are_many).and_then(|w| paths::basis(w, &units, sinks, &potentials));
+    // The row that fills what bounds leave free cannot go everywhere, and paths want a way for every row.
+    let has_paths = are_many && sinks.filler == 0;
+    let by_paths = whole.as_ref().filter(|_| has_paths).and_then(|w| paths::basis(w, &units, sinks, &potentials));
     let mut basis = by_paths.unwrap_or_else(|| start::basis(costs, units, sinks, &potentials));
     let mut scale: f64 = 0.0;
     let mut is_settled = false;

@@ -303,8 +303,8 @@ fn a_plan_is_told_and_nothing_is_done() {
     assert!(parts.iter().all(|part| part["bytes"].as_u64() <= plan["memory"]["peak_bytes"].as_u64()));
     assert!(!bench.files().contains(&"m.gromap".to_owned()));
     assert!(bench.printed(&words(&fit(&["--dry-run"]))).contains("24 of each sample, exact search"));
-    // Of a table the plan is known once it is read.
-    assert_eq!(bench.json(&["fit", "x.csv", "--dry-run"])["n_features"], FEATURES + 1);
+    // Of a table the plan is known once it is read: with its weights, and a column for each of its three kinds.
+    assert_eq!(bench.json(&["fit", "x.csv", "--dry-run"])["n_features"], FEATURES + 1 + 3);
 }
 
 /// clap takes `{n}` for the end of a line.

@@ -65,8 +65,10 @@ for (const name of ["shapes", "soft"]) {
     await page.click('[data-toggle="samples"]');
     await page.evaluate(() => gromap.viewer.update({ spread: false }));
     await settled(page);
-    const bare = (await seenSamples()).seen.filter(({ alpha }) => alpha === 0).length;
-    assert.ok(bare > 0.3 * seen.length, `without the layer ${bare} places are bare`);
+    // Most samples lie under the mark of their prototype; the others leave their places bare.
+    const bare = (samples) => samples.filter(({ alpha }) => alpha === 0).length;
+    const without = bare((await seenSamples()).seen);
+    assert.ok(bare(seen) === 0 && without > 5, `${bare(seen)} places are bare with the layer, ${without} without`);
   });
 }
 

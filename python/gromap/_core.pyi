@@ -12,6 +12,7 @@ __all__ = [
     "__version__",
     "affinity",
     "agreement",
+    "apply_table",
     "balanced_transport",
     "blocks",
     "cluster",
@@ -19,6 +20,7 @@ __all__ = [
     "coot",
     "fit",
     "html",
+    "learn_table",
     "neighborhood",
     "neighbors",
     "path",
@@ -28,6 +30,8 @@ __all__ = [
     "suggest",
     "svg",
     "symmetric_entropic",
+    "table_features",
+    "table_scaling",
 ]
 
 _Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]

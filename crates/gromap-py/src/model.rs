@@ -296,6 +296,7 @@ impl FittedModel {
     }
 
     /// The prototype of every new sample, its distance from there, and whether that is farther than any seen.
+    #[allow(clippy::type_complexity)] // three columns
     fn novelty<'py>(
         &self,
         py: Python<'py>,
@@ -309,6 +310,7 @@ impl FittedModel {
     }
 
     /// New samples against those fitted to: share placed, outliers, and before, after and error of every weight.
+    #[allow(clippy::type_complexity)] // rows of a table
     fn compare<'py>(
         &self,
         py: Python<'py>,

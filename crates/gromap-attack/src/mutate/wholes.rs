@@ -116,18 +116,24 @@ fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
-pub(super) fn csv() -> Vec<Vec<u8>> {
+fn plain_tables() -> Vec<Vec<u8>> {
     texts(&[
         "id,a,b,label,weight,note\nx,1,2.5,cat,1,hi\ny,-3e2,4,dog,0.5,\"a, \"\"b\"\"\nc\"\nz,0,0,cat,2,\n",
         "a,b\n1,2\n3,4\n5,6\n",
         "\u{feff}b,a,b\r\n1,2,3\r\n4,5,6\r\n",
-        "a;b;city;day;price\n1;2;x;05.03.2024;1,5\nNA;4;y;13.03.2024;1.234,5\n5;;x;;2\n6;1;y;1.1.2024;0,5\n",
-        "source,target,weight\na,b,1\nb,c,2.5\n",
     ])
 }
 
+pub(super) fn csv() -> Vec<Vec<u8>> {
+    let mixed = "a;b;city;day;price\n1;2;x;05.03.2024;1,5\nNA;4;y;13.03.2024;1.234,5\n5;;x;;2\n6;1;y;1.1.2024;0,5\n";
+    [plain_tables(), texts(&[mixed])].concat()
+}
+
 pub(super) fn tsv() -> Vec<Vec<u8>> {
-    csv().iter().map(|text| text.iter().map(|&byte| if byte == b',' { b'\t' } else { byte }).collect()).collect()
+    plain_tables()
+        .iter()
+        .map(|text| text.iter().map(|&byte| if byte == b',' { b'\t' } else { byte }).collect())
+        .collect()
 }
 
 pub(super) fn idx() -> Vec<Vec<u8>> {

@@ -185,7 +185,10 @@ mod tests {
             typical: vec!["p".into(), "q".into()],
             features: vec![contrast],
         };
-        assert!(markdown(&[group.clone()]).ends_with("| 0 | =x \\| y | 50.0% | 3 | p; q | a\\|b 1235 (+1.2) |\n"));
+        assert!(
+            markdown(std::slice::from_ref(&group))
+                .ends_with("| 0 | =x \\| y | 50.0% | 3 | p; q | a\\|b 1235 (+1.2) |\n")
+        );
         let table = String::from_utf8(table(&[group], b',').unwrap()).unwrap();
         assert!(table.ends_with("0,'=x | y,0.5,3,p; q,a|b,1234.56,1.25,\n"), "{table}");
     }

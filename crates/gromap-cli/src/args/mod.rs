@@ -17,6 +17,7 @@ use gromap::solve::Scale;
 
 use crate::demo_data;
 use options::{DataOptions, FitOptions, RunOptions};
+use table::TableOptions;
 use values::{Count, List, Picture, method_or_coot, positive, words};
 
 /// Turn a dataset into a map of weighted prototypes
@@ -333,6 +334,9 @@ pub(crate) struct SuggestArgs {
     /// Random seed; the same seed gives the same result
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) seed: u64,
+
+    #[command(flatten)]
+    pub(crate) table: TableOptions,
 
     #[command(flatten)]
     pub(crate) options: DataOptions,

@@ -15,12 +15,16 @@ use crate::recipe;
 use crate::watch::{self, say};
 
 pub(super) fn run(args: &SuggestArgs) -> Outcome<Exit> {
-    let dataset = data::read(&Request::samples(&args.data, &args.options, room(&args.run)))?;
+    let dataset = data::read(&Request {
+        table: Some(&args.table),
+        text: args.table.text.as_deref(),
+        ..Request::samples(&args.data, &args.options, room(&args.run))
+    })?;
     let mut asked = GromovDr::builder().method(args.method).perplexities(&args.perplexity.0).seed(args.seed);
     asked = asked.scale(args.scale).pca(args.pca);
     let asked = Parameters::Map(asked);
     let data = samples_of(&dataset)?;
-    let found = watch::on_threads(args.run.threads, || Ok(asked.suggest(&data, gromap::Run::default())?))?;
+    let found = watch::on_threads(args.run.threads, || Ok(asked.suggest(&data, of_table(&dataset))?))?;
     if args.run.json {
         let row = |row: &gromap::options::Candidate| json!({"n_prototypes": row.prototypes, "stability": row.stability, "loss": row.loss, "silhouette": row.silhouette});
         let object = json!({
@@ -63,19 +67,33 @@ pub(super) fn count(path: &Path, options: &FitOptions) -> Outcome<usize> {
     }
     let dataset = data::read(&Request {
         weights: options.weights.as_deref(),
+        table: Some(&options.table),
+        text: options.table.text.as_deref(),
         ..Request::samples(path, &options.data, room(&options.run))
     })?;
     let asked = recipe::map(options, None);
     let data = samples_of(&dataset)?;
-    let found = watch::on_threads(options.run.threads, || Ok(asked.count_groups(&data, gromap::Run::default())?))?;
+    let found = watch::on_threads(options.run.threads, || Ok(asked.count_groups(&data, of_table(&dataset))?))?;
     if !options.run.quiet && !options.run.json {
         say(found.sentence());
     }
     Ok(found.prototypes)
 }
 
+/// A run that knows what table its samples were.
+fn of_table(dataset: &Dataset) -> gromap::Run<'_> {
+    gromap::Run { table: dataset.table.as_ref(), ..gromap::Run::default() }
+}
+
 fn samples_of(dataset: &Dataset) -> Outcome<gromap::Data<'_>> {
-    match &dataset.content {
+    match dataset.views[..] {
+        [] => rows_of(dataset),
+        _ => Ok(gromap::Data::Views(dataset.all_views().map(rows_of).collect::<Outcome<_>>()?)),
+    }
+}
+
+fn rows_of(view: &Dataset) -> Outcome<gromap::Data<'_>> {
+    match &view.content {
         Content::Dense(samples) => Ok(gromap::Data::Samples(samples.view())),
         Content::Sparse(_) => {
             Err(Failure::usage("groups are counted among samples: rows of numbers, not a sparse matrix"))

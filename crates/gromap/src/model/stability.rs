@@ -20,6 +20,7 @@ use crate::data::{Data, Run, Samples};
 use crate::error::{Error, Result};
 use crate::observe::{Event, Flow, Observer, Stage};
 use crate::start::Start;
+use crate::table::Encoding;
 
 /// Refits of the data without groups, at most.
 const MOST_REFERENCE: usize = 5;
@@ -107,7 +108,7 @@ impl Model {
         let mut nobody = ();
         let observer = run.observer.unwrap_or(&mut nobody);
         let labels = self.plan.labels();
-        let own = Refits { parameters: &self.parameters, prototypes };
+        let own = Refits { parameters: &self.parameters, prototypes, table: self.table.as_ref() };
         let found = own.matched(samples, &labels, resamples, observer)?;
         let alike: Samples<'_> = gaussian(samples, samples.len(), self.parameters.common().settings.seed)?.into();
         let alike_labels = own.fit(&alike)?;
@@ -125,6 +126,8 @@ impl Model {
 struct Refits<'a> {
     parameters: &'a Parameters,
     prototypes: usize,
+    /// What table the samples were, which says how they are scaled.
+    table: Option<&'a Encoding>,
 }
 
 /// An index for every group, and a share for every sample.
@@ -141,9 +144,10 @@ impl Refits<'_> {
             common.init = Start::Auto;
         }
         let data = Data::Samples(samples.view());
+        let run = Run { table: self.table, ..Run::default() };
         let model = match parameters {
-            Parameters::Map(asked) => asked.prototypes(self.prototypes).fit_with(&data, Run::default()),
-            Parameters::Clusters(asked) => asked.fit_with(&data, Run::default()),
+            Parameters::Map(asked) => asked.prototypes(self.prototypes).fit_with(&data, run),
+            Parameters::Clusters(asked) => asked.fit_with(&data, run),
         }?;
         Ok(model.plan.labels())
     }

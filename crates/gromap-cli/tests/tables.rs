@@ -212,3 +212,18 @@ fn groups_are_described() {
     says(&error["message"].to_string(), &["give --data"]);
     says(&bench.error(&["describe", "m.gromap", "-o", "x.png"], 2)["message"].to_string(), &[".csv, .tsv or .md"]);
 }
+
+/// Groups are counted in the table as it would be fitted: with columns on their own scales, the largest would hide the others.
+#[test]
+fn groups_of_a_table_are_counted_as_it_is_fitted() {
+    let bench = bench();
+    let suggest = |more: &[&str]| {
+        bench.json(
+            &[&["suggest", "sales.csv", "--missing", "median", "--text", "comment", "--perplexity", "8"], more]
+                .concat(),
+        )
+    };
+    let (own, scaled, plain) = (suggest(&[]), suggest(&["--scale", "standard"]), suggest(&["--scale", "none"]));
+    assert_eq!(own["link"], scaled["link"]);
+    assert_ne!(own["link"], plain["link"]);
+}

@@ -63,3 +63,15 @@ fn views_that_do_not_fit_are_named() {
     check(&["--view", "other.csv", "--view-weights", "1,-1"], 2, "--view-weights is -1");
     check(&["--view-weights", "learned"], 2, "--view-weights has no effect");
 }
+
+/// Verbs that know one view refuse a second one; they used to read it and leave it out.
+#[test]
+fn a_view_that_would_be_left_out_is_refused() {
+    let bench = bench();
+    bench.json(&[&["fit", "x.npy", "-o", "m.gromap"], &QUICK[..]].concat());
+    for verb in ["stability", "compare"] {
+        let error = bench.error(&[verb, "m.gromap", "x.npy", "--view", "other.csv"], 2);
+        assert!(error["message"].as_str().is_some_and(|message| message.contains("--view")), "{error}");
+        assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("one view")), "{error}");
+    }
+}

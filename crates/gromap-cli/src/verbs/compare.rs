@@ -3,10 +3,10 @@
 use gromap::options::Comparison;
 use serde_json::json;
 
-use super::{Exit, print, room};
+use super::{Exit, one_view, print, room};
 use crate::args::CompareArgs;
-use crate::data::{self, Content, Request, Role};
-use crate::failure::{Failure, Outcome};
+use crate::data::{self, Request, Role};
+use crate::failure::Outcome;
 use crate::model_file;
 use crate::watch::{self, say};
 
@@ -18,9 +18,7 @@ pub(super) fn run(args: &CompareArgs) -> Outcome<Exit> {
     let model = model_file::read(&args.model, room)?;
     let request = Request::samples(&args.data, &args.options, room);
     let dataset = data::read(&Request { model: Some(&model), others: Role::Unused, ..request })?;
-    let Content::Dense(samples) = &dataset.content else {
-        return Err(Failure::usage("new samples must be rows of numbers"));
-    };
+    let samples = one_view(&dataset)?;
     let found = watch::on_threads(args.run.threads, || Ok(model.compare(samples.view())?))?;
     if args.run.json {
         let shift = |shift: &gromap::options::Shift| json!({"before": shift.before, "after": shift.after, "error": shift.error});

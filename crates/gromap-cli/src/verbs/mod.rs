@@ -24,10 +24,12 @@ mod transform;
 use std::io::{IsTerminal, Write};
 
 use clap::ArgMatches;
+use gromap::data::Samples;
 
 use crate::args::options::RunOptions;
 use crate::args::{Arguments, Verb};
 use crate::data::source::Room;
+use crate::data::{Content, Dataset};
 use crate::failure::{Failure, Outcome, safe};
 use crate::recipe::Asked;
 use crate::{machine, watch};
@@ -79,6 +81,18 @@ pub(crate) fn run(arguments: &Arguments, matches: &ArgMatches, command: &clap::C
 /// The memory that a verb may take.
 fn room(options: &RunOptions) -> Room {
     Room(options.max_memory.map_or_else(machine::default_limit, |bytes| bytes.0))
+}
+
+/// The samples of a verb that knows one view of them alone.
+fn one_view(dataset: &Dataset) -> Outcome<&Samples<'static>> {
+    if !dataset.views.is_empty() {
+        let failure = Failure::usage("--view: this verb knows one view of the samples, not several");
+        return Err(failure.hint("leave --view out, and give a model that was fitted to one view"));
+    }
+    match &dataset.content {
+        Content::Dense(samples) => Ok(samples),
+        Content::Sparse(_) => Err(Failure::usage("the samples must be rows of numbers, not a sparse matrix")),
+    }
 }
 
 /// Writes text, for people or as JSON, to standard output.

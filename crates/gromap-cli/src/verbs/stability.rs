@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::{Exit, print, room};
+use super::{Exit, one_view, print, room};
 use crate::args::StabilityArgs;
-use crate::data::{self, Content, Request, Role};
-use crate::failure::{Failure, Outcome};
+use crate::data::{self, Request, Role};
+use crate::failure::Outcome;
 use crate::model_file;
 use crate::watch::{self, say};
 
@@ -14,9 +14,7 @@ pub(super) fn run(args: &StabilityArgs) -> Outcome<Exit> {
     let model = model_file::read(&args.model, room)?;
     let request = Request::samples(&args.data, &args.options, room);
     let dataset = data::read(&Request { model: Some(&model), others: Role::Unused, ..request })?;
-    let Content::Dense(samples) = &dataset.content else {
-        return Err(Failure::usage("the samples must be rows of numbers"));
-    };
+    let samples = one_view(&dataset)?;
     let data = gromap::Data::Samples(samples.view());
     let found =
         watch::on_threads(args.run.threads, || Ok(model.stability(&data, args.resamples, gromap::Run::default())?))?;

@@ -117,7 +117,8 @@ fn samples_far_apart_are_balanced() {
     assert!(loss < 1.0, "{loss}");
 }
 
-/// A matrix of all similarities is embedded as its entries are.
+/// A matrix of all similarities is embedded as its entries are: the loss of either map is that of the definition. The maps themselves
+/// may differ: rounding decides between folds of a ring, and is another one on other machines.
 #[test]
 fn umap_of_a_dense_similarity_is_that_of_its_entries() {
     let similarity = ring(60);
@@ -125,7 +126,9 @@ fn umap_of_a_dense_similarity_is_that_of_its_entries() {
         let (columns, values) = similarity.row(i);
         columns.iter().position(|&column| column as usize == j).map_or(0.0, |at| values[at])
     });
-    let dense = crate::similarity::Dense::new(entries).unwrap();
+    let mass = |i: usize, j: usize| f64::from(entries[(i, j)]) / 3600.0;
+    let total: f64 = (0..3600).map(|at| mass(at / 60, at % 60)).sum();
+    let dense = crate::similarity::Dense::new(entries.clone()).unwrap();
     let weights = vec![1.0 / 60.0; 60];
     let profile = Profile::umap(0.1, 1.0).unwrap();
     let kernel = MapKernel::Radial(Radial { profile, normalization: Normalization::None });
@@ -134,8 +137,15 @@ fn umap_of_a_dense_similarity_is_that_of_its_entries() {
     let task = Task { dims: 2, scale: 1.0, constant: 0.0, stopping };
     let [sparse, dense] = [&similarity as &dyn Similarity, &dense]
         .map(|similarity| embed(similarity, &weights, (kernel, loss), task, &mut ()).unwrap());
-    let (first, second) = (sparse.history[0], dense.history[0]);
-    assert!((first - second).abs() < 0.02 * first.abs(), "{first} {second}");
-    let ends = [&sparse, &dense].map(|places| places.history[places.history.len() - 1]);
-    assert!((ends[0] - ends[1]).abs() < 0.05 * ends[0].abs(), "{ends:?}");
+    for places in [sparse, dense] {
+        let z = &places.prototypes;
+        let mut expected = 0.0;
+        for (i, j) in (0..3600).map(|at| (at / 60, at % 60)).filter(|(i, j)| i != j) {
+            let mut w = [(0..2).map(|k| (z[(i, k)] - z[(j, k)]).powi(2)).sum::<f64>()];
+            profile.values(&mut w);
+            expected -= mass(i, j) * w[0].ln() + NEGATIVES * total / 3600.0 * (1.0 - w[0]).ln();
+        }
+        let found = places.history[places.history.len() - 1];
+        assert!((found - expected).abs() < 0.01 * expected.abs(), "{found} {expected}");
+    }
 }

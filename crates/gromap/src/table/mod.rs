@@ -26,6 +26,8 @@ mod dates;
 mod encoding;
 mod rules;
 
+use std::borrow::Cow;
+
 pub use self::cells::{Cells, Column, decimal, is_missing};
 pub use self::dates::DateOrder;
 pub use self::encoding::{Encoded, Encoding, Field, Gaps, Kind};
@@ -68,6 +70,7 @@ pub enum Shell {
 impl Shell {
     /// An option with a value that is a word.
     pub fn option(self, name: &str, value: &str) -> String {
+        let value = cut(value, MOST_TYPED);
         match self {
             Self::Command if value.contains([' ', '"', '\'', '$', '`', '\\']) => format!("--{name} '{value}'"),
             Self::Command => format!("--{name} {value}"),
@@ -79,24 +82,31 @@ impl Shell {
     pub fn columns(self, name: &str, column: &str) -> String {
         match self {
             Self::Command => self.option(name, column),
-            Self::Python => format!("{name}=[\"{column}\"]"),
+            Self::Python => format!("{name}=[\"{}\"]", cut(column, MOST_TYPED)),
         }
     }
 }
 
+/// Letters of a name in a message, and of a value in an option, which is there to be copied.
+const MOST_READ: usize = 40;
+const MOST_TYPED: usize = 100;
+
 /// A text in a message: no longer than anyone reads, on one line.
 fn clipped(text: &str) -> String {
-    const MOST: usize = 60;
-    let mut short: String = text.chars().take(MOST).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(MOST).is_some() {
-        short.push('…');
+    cut(text, MOST_READ).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// The beginning of a text, with an ellipsis if there is more.
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
     }
-    short
 }
 
 /// Some names for a message; of many, the first ones.
 fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
-    const MOST: usize = 10;
+    const MOST: usize = 6;
     let mut names = names.into_iter();
     let first: Vec<String> = names.by_ref().take(MOST).map(clipped).collect();
     let rest = names.count();

@@ -15,6 +15,8 @@ const MOST_VALUES_ASKED: usize = 1000;
 const MOST_LETTERS: usize = 10 << 20;
 /// Rows from which on a column that counts them is taken for ids.
 const LEAST_COUNTED: usize = 10;
+/// Columns that an error says the reason of.
+const NOTES_IN_ERROR: usize = 1;
 
 /// What is asked of a table.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -127,7 +129,7 @@ impl Rules {
         if found.fields.is_empty() {
             let there = listed(columns.iter().map(|column| column.name.as_str()));
             let message = format!("no column is left as a feature; there are {there}");
-            let why = if found.notes.is_empty() { String::new() } else { format!("{}; ", found.notes.join("; ")) };
+            let why: String = found.notes.iter().take(NOTES_IN_ERROR).map(|note| format!("{note}; ")).collect();
             let way_out = format!("{why}name those to use with {}", self.shell.columns("columns", "…"));
             return Err(Error::Table { message, way_out });
         }

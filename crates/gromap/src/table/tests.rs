@@ -183,6 +183,11 @@ fn words_of_many_values_are_shown_unless_asked_for() {
             "no column is left as a feature; there are note; column note has 3 different values, too many"
         )
     );
+    // However many columns there are, and however long their names.
+    let many: Vec<Column> =
+        (0..200).map(|i| text(&format!("{i} {}", "é".repeat(500)), &["hello there", "good morning", "bye"])).collect();
+    let message = refused(&Rules::default(), &many);
+    assert!(message.contains("and 194 more") && message.len() < 2000, "{} bytes: {message}", message.len());
 }
 
 #[test]

@@ -18,7 +18,7 @@ class GromovClustering(Estimator):
     ----------
     n_clusters : int or "auto", default=8
         Number of clusters.
-    method : str, default="heavy-tsne"
+    method : str, default="fuzzy-tsne"
         Whose similarity and loss are used; the names are those of :class:`GromovDR`.
     target : {"free", "identity"}, default="free"
         Learn how clusters relate (srGWB), or let them be alike only to themselves (srGWI).
@@ -74,7 +74,7 @@ class GromovClustering(Estimator):
     def __init__(
         self,
         n_clusters=8,
-        method="heavy-tsne",
+        method="fuzzy-tsne",
         *,
         target="free",
         target_scale="max",

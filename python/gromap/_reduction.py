@@ -40,11 +40,11 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         :func:`gromap.suggest` would.
     n_components : int, default=2
         Dimensions of the map.
-    method : str, default="heavy-tsne"
-        "pca", "kernel-pca", "mds", "isomap", "laplacian-eigenmaps", "sne", "tsne", "snekhorn", "tsnekhorn", "heavy-tsne"
-        or "umap".
+    method : str, default="fuzzy-tsne"
+        "pca", "kernel-pca", "mds", "isomap", "laplacian-eigenmaps", "sne", "tsne", "snekhorn", "tsnekhorn",
+        "heavy-tsne", "fuzzy-tsne" or "umap".
     perplexity : float or sequence of float, default=30
-        Effective number of neighbours of the entropic affinities, less than the number of samples; of several the
+        Effective number of neighbours of every sample, for methods that have one; less than the number of samples; of several the
         mean affinity is taken, near and far at once.
     n_neighbors : int or None, default=None
         Neighbours looked at; None is what the method likes.
@@ -173,7 +173,7 @@ class GromovDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self,
         n_prototypes=50,
         n_components=2,
-        method="heavy-tsne",
+        method="fuzzy-tsne",
         *,
         perplexity=30.0,
         n_neighbors=None,

@@ -185,9 +185,11 @@ class FuzzySet(_Affinity):
 
     Parameters
     ----------
-    neighbors : int
-        A sample counts among its own, as in umap-learn.
+    neighbors : int, optional
+        A sample counts among its own, as in umap-learn; the perplexity, at least 15, unless given.
     metric : {"euclidean", "sqeuclidean", "cosine", "manhattan"}
+    perplexity : float, optional
+        Rows add up to its logarithm to base 2; as many as the neighbours unless given, as in umap-learn.
 
     Examples
     --------
@@ -199,8 +201,9 @@ class FuzzySet(_Affinity):
     """
 
     _kind = "fuzzy_set"
-    neighbors: int = 15
+    neighbors: int | None = None
     metric: str = "euclidean"
+    perplexity: float | None = None
 
 
 @dataclass

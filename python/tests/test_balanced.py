@@ -142,7 +142,7 @@ def test_bounds_hold_and_cost_less_than_fixed_weights():
 X = np.concatenate([np.random.default_rng(k).normal(4 * k, 1, (60, 5)) for k in range(3)])
 
 
-@pytest.mark.parametrize("method", ["tsnekhorn", "heavy-tsne", "pca"])
+@pytest.mark.parametrize("method", ["tsnekhorn", "fuzzy-tsne", "pca"])
 def test_maps_and_clusters_have_the_weights_asked_for(method, tmp_path):
     m = GromovDR(7, method=method, perplexity=10, prototype_weights="uniform", random_state=0).fit(X)
     np.testing.assert_allclose(m.weights_, 1 / 7, atol=1e-12)

@@ -12,7 +12,8 @@ from sklearn.manifold import Isomap, SpectralEmbedding
 from sklearn.metrics import pairwise_distances
 
 METHODS = [
-    "pca", "kernel-pca", "mds", "isomap", "laplacian-eigenmaps", "sne", "tsne", "snekhorn", "tsnekhorn", "heavy-tsne", "umap",
+    "pca", "kernel-pca", "mds", "isomap", "laplacian-eigenmaps", "sne", "tsne", "snekhorn", "tsnekhorn", "heavy-tsne",
+    "fuzzy-tsne", "umap",
 ]  # fmt: skip
 
 

@@ -13,7 +13,8 @@ from sklearn.metrics import pairwise_distances
 X, NEW = load_digits().data[:300], load_digits().data[300:340]
 SMALL = {"perplexity": 10, "random_state": 0}
 METHODS = [
-    "pca", "kernel-pca", "mds", "isomap", "laplacian-eigenmaps", "sne", "tsne", "snekhorn", "tsnekhorn", "heavy-tsne", "umap",
+    "pca", "kernel-pca", "mds", "isomap", "laplacian-eigenmaps", "sne", "tsne", "snekhorn", "tsnekhorn", "heavy-tsne",
+    "fuzzy-tsne", "umap",
 ]  # fmt: skip
 OF_NEIGHBORS = METHODS[3:]
 pytestmark = pytest.mark.filterwarnings("ignore:the neighbour graph has")
@@ -104,7 +105,7 @@ def test_files_that_are_no_models(make, tmp_path):
         gromap.load(tmp_path / "text.gromap")
     make(4, **SMALL).fit(X).save(tmp_path / "cut.gromap")
     whole = (tmp_path / "cut.gromap").read_bytes()
-    for damaged in (whole[:-9], whole[:100], whole + b"more", whole.replace(b"heavy-tsne", b"heavy-tsnf")):
+    for damaged in (whole[:-9], whole[:100], whole + b"more", whole.replace(b"fuzzy-tsne", b"fuzzy-tsnf")):
         (tmp_path / "cut.gromap").write_bytes(damaged)
         with pytest.raises(ValueError, match="damaged"):
             gromap.load(tmp_path / "cut.gromap")

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-RADIAL = ["sne", "tsne", "snekhorn", "tsnekhorn", "heavy-tsne", "umap"]
+RADIAL = ["sne", "tsne", "snekhorn", "tsnekhorn", "heavy-tsne", "fuzzy-tsne", "umap"]
 GRAM = ["pca", "kernel-pca", "mds", "isomap", "laplacian-eigenmaps"]
 
 
@@ -19,7 +19,7 @@ def digits():
     return load_digits(return_X_y=True)[0][:500]
 
 
-def fitted(X, method="heavy-tsne", n=25, d=2, **others):
+def fitted(X, method="fuzzy-tsne", n=25, d=2, **others):
     return GromovDR(n, d, method, perplexity=15, random_state=0, **others).fit(X)
 
 

@@ -271,9 +271,9 @@ impl Try<'_> {
         }
     }
 
-    /// Row sums of the affinity that the default rests on, or rows that a warning names.
+    /// Row sums of the symmetric entropic affinity, or rows that a warning names.
     fn affinity(&self, tally: &mut Tally) {
-        if self.case.method != Method::default() {
+        if self.case.method != Method::TSnekhorn {
             return;
         }
         let recipe = SymmetricEntropic { perplexity: self.perplexity(), ..SymmetricEntropic::default() };

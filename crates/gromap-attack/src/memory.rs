@@ -90,6 +90,8 @@ fn cases() -> Vec<Case> {
     let clusters = |name, samples, given, recipe| Case(name, samples, given, Parameters::Clusters(recipe));
     let few = |recipe: GromovDr| recipe.perplexity(10.0);
     vec![
+        case("fuzzy-tsne", 10_000, Single(50), map(FuzzyTSne, 50)),
+        case("fuzzy-tsne, n = 1000", 20_000, Single(20), map(FuzzyTSne, 1_000)),
         case("tsnekhorn", 10_000, Single(50), map(TSnekhorn, 50)),
         case("tsnekhorn, n = 500", 10_000, Double(20), map(TSnekhorn, 500)),
         case("tsnekhorn, n = 1000", 20_000, Single(10), few(map(TSnekhorn, 1_000))),

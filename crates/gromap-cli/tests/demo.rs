@@ -32,7 +32,7 @@ fn demo_finds_the_kinds_of_clothing() {
     assert_eq!(found["n_used"], prototypes.len());
     assert_eq!(prototypes.iter().filter_map(|p| p["members"].as_u64()).sum::<u64>(), 2000);
     // Every image weighs the same and goes to one prototype.
-    assert_eq!((&found["method"], &found["hardness"]), (&"heavy-tsne".into(), &1.0.into()));
+    assert_eq!((&found["method"], &found["hardness"]), (&"fuzzy-tsne".into(), &1.0.into()));
     for prototype in prototypes {
         let (weight, members) = (prototype["weight"].as_f64(), prototype["members"].as_f64());
         let off = weight.expect("a weight") - members.expect("a count") / 2000.0;

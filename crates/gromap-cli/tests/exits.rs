@@ -377,12 +377,12 @@ fn a_plan_beyond_the_limit_is_refused_before_anything_is_allocated() {
     let fit = ["fit", "wide.npy", "--method", "kernel-pca", "--max-memory", "1GiB"];
     let error = refused_in(&bench, &fit, 1, "memory", &["GiB of memory, and the limit is 1.0 GiB", "kernel matrix"]);
     let hint = error["hint"].as_str().expect("a hint");
-    assert!(hint.starts_with("--method heavy-tsne needs") && hint.contains("raise --max-memory to "), "{hint}");
+    assert!(hint.starts_with("--method fuzzy-tsne needs") && hint.contains("raise --max-memory to "), "{hint}");
     // What the hint says is true.
     let raised = hint.rsplit(' ').next().expect("a size").to_owned();
     let plan = |more: &[&str]| bench.json(&[&["fit", "wide.npy", "--dry-run"], more].concat());
     assert_eq!(plan(&["--method", "kernel-pca", "--max-memory", &raised])["memory"]["fits"], true);
-    assert_eq!(plan(&["--method", "heavy-tsne", "--max-memory", "1GiB"])["memory"]["fits"], true);
+    assert_eq!(plan(&["--method", "fuzzy-tsne", "--max-memory", "1GiB"])["memory"]["fits"], true);
     let refused = plan(&["--method", "kernel-pca", "--max-memory", "1GiB"]);
     assert_eq!(refused["memory"]["fits"], false);
     assert!(refused["memory"]["peak_bytes"].as_u64() > Some(5_000_000_000), "{refused}");

@@ -137,7 +137,7 @@ fn suggest() {
 #[test]
 fn stability_and_compare() {
     let bench = bench();
-    bench.json(&[&["fit"], &DATA[..], &["--prototypes", "4", "-o", "m.gromap"]].concat());
+    bench.json(&[&["fit"], &DATA[..], &["--prototypes", "9", "-o", "m.gromap"]].concat());
     check("stability", &bench.json(&["stability", "m.gromap", "x.csv", "--resamples", "3"]));
     check("compare", &bench.json(&["compare", "m.gromap", "x.csv"]));
 }

@@ -64,7 +64,11 @@ impl<'py> Recipe<'py> {
             "normalized_graph" => {
                 Box::new(NormalizedGraph { neighbors: self.get("neighbors")?, metric: self.metric()? })
             }
-            "fuzzy_set" => Box::new(FuzzySet { neighbors: self.get("neighbors")?, metric: self.metric()? }),
+            "fuzzy_set" => Box::new(FuzzySet {
+                neighbors: self.get("neighbors")?,
+                perplexity: self.get("perplexity")?,
+                metric: self.metric()?,
+            }),
             "entropic" => Box::new(Entropic {
                 perplexity: self.get("perplexity")?,
                 neighbors: self.get("neighbors")?,

@@ -12,6 +12,7 @@
 //! | snekhorn | symmetric entropic | Gaussian, doubly stochastic | KL |
 //! | tsnekhorn | symmetric entropic | Student, doubly stochastic | KL |
 //! | heavy-tsne | symmetric entropic | heavy-tailed, doubly stochastic | KL |
+//! | fuzzy-tsne | fuzzy simplicial set | heavy-tailed, doubly stochastic | KL |
 //! | umap | fuzzy simplicial set | UMAP's curve | binary cross-entropy |
 //!
 //! A new method is a variant, its word in `vocabulary.rs`, and its row in [`Method::spec`], the only place that tells
@@ -47,9 +48,11 @@ pub enum Method {
     Snekhorn,
     /// Symmetric entropic affinity against a doubly stochastic Student kernel.
     TSnekhorn,
-    /// The same with a heavy-tailed kernel, which keeps groups farther apart: the default.
-    #[default]
+    /// The same with a heavy-tailed kernel, which keeps groups farther apart.
     HeavyTSne,
+    /// The same with UMAP's similarity of a third of the neighbours: the default.
+    #[default]
+    FuzzyTSne,
     /// Fuzzy simplicial sets.
     Umap,
     /// A method of the tests: neighbours that all count the same, on a Student kernel.
@@ -134,6 +137,10 @@ impl Method {
             let of = |&perplexity| SymmetricEntropic { perplexity, neighbors, ..SymmetricEntropic::default() };
             Box::new(Mean(options.perplexities.iter().map(of).collect()))
         };
+        let fuzzy = || -> Box<dyn InputAffinity> {
+            let of = |&perplexity| FuzzySet { neighbors, perplexity: Some(perplexity), ..FuzzySet::default() };
+            Box::new(Mean(options.perplexities.iter().map(of).collect()))
+        };
         match self {
             Self::Pca => Spec::gram(Linear),
             Self::KernelPca => Spec::gram(options.kernel).uses(Uses { kernel: true, ..Uses::default() }),
@@ -152,6 +159,7 @@ impl Method {
             Self::Snekhorn => radial(symmetric(), Profile::Gaussian, Normalization::DoublyStochastic),
             Self::TSnekhorn => radial(symmetric(), Profile::Student, Normalization::DoublyStochastic),
             Self::HeavyTSne => radial(symmetric(), Profile::HeavyTailed, Normalization::DoublyStochastic),
+            Self::FuzzyTSne => radial(fuzzy(), Profile::HeavyTailed, Normalization::DoublyStochastic),
             Self::Umap => {
                 let recipe = Box::new(FuzzySet { neighbors, ..FuzzySet::default() });
                 let spec = radial(recipe, UMAP, Normalization::None);

@@ -69,7 +69,7 @@ words! {
     Method ("method") {
         Pca = "pca", KernelPca = "kernel-pca", Mds = "mds", Isomap = "isomap", LaplacianEigenmaps = "laplacian-eigenmaps",
         Sne = "sne", TSne = "tsne", Snekhorn = "snekhorn", TSnekhorn = "tsnekhorn", HeavyTSne = "heavy-tsne",
-        Umap = "umap",
+        FuzzyTSne = "fuzzy-tsne", Umap = "umap",
         #[cfg(test)] Chain = "chain",
     }
     Loss ("loss") { Square = "square", Kl = "kl", BinaryCrossEntropy = "bce", }

@@ -25,7 +25,7 @@ def metacells(
     batch_key=None,
     min_size=None,
     max_size=None,
-    method="heavy-tsne",
+    method="fuzzy-tsne",
     perplexity=30.0,
     key_added="metacell",
     random_state=0,
@@ -57,7 +57,7 @@ def metacells(
     min_size, max_size : int, optional
         Cells that every metacell has at least and at most. Smaller groups are dissolved among their neighbours, larger ones
         halved, so that there may be some fewer or more than ``n``.
-    method : str, default="heavy-tsne"
+    method : str, default="fuzzy-tsne"
         Whose similarity and map are used, as in :class:`gromap.GromovDR`: one that compares neighbours.
     perplexity : float, default=30
         Effective number of neighbours of a cell, lowered where there are few cells.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::damage::{FLOATS, once_in, one};
 
 /// Words that a model file may hold, where they do not belong.
-const WORDS: [&str; 25] = [
+const WORDS: [&str; 26] = [
     "",
     "plan",
     "random",
@@ -22,6 +22,7 @@ const WORDS: [&str; 25] = [
     "umap",
     "tsnekhorn",
     "heavy-tsne",
+    "fuzzy-tsne",
     "vertex",
     "mirror",
     "cg",

@@ -1,17 +1,20 @@
 //! UMAP's fuzzy simplicial set: how surely two samples are neighbours.
 //!
 //! With ρ_i the distance of the nearest neighbour, p_{j|i} = exp(−max(0, d_ij − ρ_i)/σ_i), σ_i such that a
-//! row adds up to log₂ k; the two directions of a pair are united as probabilities, p + pᵀ − p·pᵀ.
+//! row adds up to log₂ ξ, where umap-learn has ξ = k, the number of neighbours; the two directions of a pair are united as
+//! probabilities, p + pᵀ − p·pᵀ. Other affinities have rows of one sum; here a sample counts by how many have it as a neighbour.
 //! The search for σ follows umap-learn step by step, tolerance included: small memberships depend on
 //! where exactly it stops.
 
 use rayon::prelude::*;
 
-use super::{Affinity, NeighborAffinity, NeighborWeights, Neighborhood, Pattern, check_neighbors_with_self};
-use crate::error::Result;
+use super::{
+    Affinity, NeighborAffinity, NeighborWeights, Neighborhood, Pattern, check_neighbors_with_self, check_perplexity,
+};
+use crate::error::{Error, Result};
 use crate::neighbors::{Metric, Neighbors};
 
-/// Neighbours unless asked for, as in umap-learn.
+/// Neighbours unless asked for, as in umap-learn; of a perplexity too, at least: graphs of fewer fall to pieces.
 const NEIGHBORS: usize = 15;
 const MAX_BISECTIONS: usize = 64;
 const SUM_TOLERANCE: f64 = 1e-5;
@@ -30,15 +33,18 @@ const LEAST_SCALE: f64 = 1e-3;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FuzzySet {
-    /// Neighbours of a sample as umap-learn counts them: the sample itself is one of them; `None` is 15, or all there are.
+    /// Neighbours of a sample as umap-learn counts them: the sample itself is one of them; `None` is the perplexity, at least 15,
+    /// or all there are.
     pub neighbors: Option<usize>,
+    /// ξ: a row adds up to its logarithm to base 2; `None` is the number of neighbours, as in umap-learn.
+    pub perplexity: Option<f64>,
     /// The distance.
     pub metric: Metric,
 }
 
 impl Default for FuzzySet {
     fn default() -> Self {
-        Self { neighbors: None, metric: Metric::Euclidean }
+        Self { neighbors: None, perplexity: None, metric: Metric::Euclidean }
     }
 }
 
@@ -49,7 +55,7 @@ impl NeighborWeights for FuzzySet {
 
     fn weigh(&self, distances: &[f32], _: usize) -> Result<Vec<f64>> {
         let mean = distances.iter().map(|&d| f64::from(d)).sum::<f64>() / distances.len() as f64;
-        Ok(surely(distances, mean))
+        Ok(surely(distances, self.goal(distances), mean))
     }
 }
 
@@ -59,39 +65,55 @@ impl NeighborAffinity for FuzzySet {
         let sums: Vec<f64> = (0..samples).map(|i| neighbors.row(i).1.iter().map(|&d| f64::from(d)).sum()).collect();
         // umap-learn's rows begin with the sample itself, at distance 0.
         let mean = sums.iter().sum::<f64>() / (samples * (neighbors.k() + 1)) as f64;
-        let rows: Vec<Vec<(u32, f32)>> =
-            (0..samples).into_par_iter().map(|i| memberships(neighbors, i, mean)).collect();
+        let rows: Vec<Vec<(u32, f32)>> = (0..samples)
+            .into_par_iter()
+            .map(|i| memberships(neighbors, i, self.goal(neighbors.row(i).1), mean))
+            .collect();
         Ok(Pattern::new(neighbors)?.combine(&rows, |a, b| a + b - a * b)?.into())
     }
 
     fn check(&self, samples: usize) -> Result<()> {
-        check_neighbors_with_self(self.with_self(samples), samples)
+        let with_self = self.with_self(samples);
+        if let Some(perplexity) = self.perplexity {
+            check_perplexity(perplexity, samples)?;
+            if perplexity > with_self as f64 {
+                let allowed = format!("at most {with_self}, the number of neighbours");
+                return Err(Error::parameter("perplexity", perplexity, allowed));
+            }
+        }
+        check_neighbors_with_self(with_self, samples)
     }
 }
 
 impl FuzzySet {
     fn with_self(&self, samples: usize) -> usize {
-        self.neighbors.unwrap_or(NEIGHBORS.min(samples))
+        let own = self.perplexity.map_or(NEIGHBORS, |perplexity| NEIGHBORS.max(perplexity.ceil() as usize));
+        self.neighbors.unwrap_or(own.min(samples))
+    }
+
+    /// What a row of neighbours at these distances adds up to.
+    fn goal(&self, distances: &[f32]) -> f64 {
+        self.perplexity.unwrap_or((distances.len() + 1) as f64).log2()
     }
 }
 
 /// How surely each neighbour of sample i is one, by ascending columns.
-fn memberships(neighbors: &Neighbors, i: usize, mean: f64) -> Vec<(u32, f32)> {
+fn memberships(neighbors: &Neighbors, i: usize, goal: f64, mean: f64) -> Vec<(u32, f32)> {
     let (columns, distances) = neighbors.row(i);
-    let surely = surely(distances, mean).into_iter().map(|membership| membership as f32);
+    let surely = surely(distances, goal, mean).into_iter().map(|membership| membership as f32);
     let mut row: Vec<(u32, f32)> = columns.iter().copied().zip(surely).collect();
     row.sort_unstable_by_key(|entry| entry.0);
     row
 }
 
 /// How surely neighbours at these distances, ascending, are neighbours; `mean` is a typical distance.
-fn surely(distances: &[f32], mean: f64) -> Vec<f64> {
+fn surely(distances: &[f32], goal: f64, mean: f64) -> Vec<f64> {
     let rho = f64::from(distances.iter().copied().find(|&d| d > 0.0).unwrap_or(0.0));
     let beyond: Vec<f64> = distances.iter().map(|&d| f64::from(d) - rho).collect();
     let members = (distances.len() + 1) as f64;
     let row_mean = distances.iter().map(|&d| f64::from(d)).sum::<f64>() / members;
     let least = LEAST_SCALE * if rho > 0.0 { row_mean } else { mean };
-    let sigma = bandwidth(&beyond, members.log2()).max(least);
+    let sigma = bandwidth(&beyond, goal).max(least);
     let membership = |beyond: f64| if beyond <= 0.0 || sigma == 0.0 { 1.0 } else { (-beyond / sigma).exp() };
     beyond.iter().map(|&b| membership(b)).collect()
 }
@@ -131,12 +153,35 @@ mod tests {
     fn directed_rows_add_up_to_the_logarithm() {
         let neighbors = nearest_neighbors(&scattered(80, 3, 4), 9, Metric::Euclidean, 0).expect("neighbours");
         for i in 0..80 {
-            let row = memberships(&neighbors, i, 1.0);
+            let row = memberships(&neighbors, i, 10f64.log2(), 1.0);
             let sum: f64 = row.iter().map(|entry| f64::from(entry.1)).sum();
             assert!((sum - 10f64.log2()).abs() < 2e-5, "row {i}: {sum}");
             let nearest = neighbors.row(i).0[0];
             assert!(row.iter().any(|&(j, p)| j == nearest && p == 1.0));
         }
+    }
+
+    #[test]
+    fn rows_of_a_perplexity_add_up_to_its_logarithm() {
+        let recipe = FuzzySet { perplexity: Some(12.0), ..FuzzySet::default() };
+        let k = |recipe: &FuzzySet, samples: usize| NeighborWeights::neighborhood(recipe, samples).k;
+        assert_eq!((k(&recipe, 80), k(&recipe, 10)), (14, 9));
+        assert_eq!(k(&FuzzySet { perplexity: Some(20.5), ..recipe }, 80), 20);
+        let neighbors = nearest_neighbors(&scattered(80, 3, 4), 14, Metric::Euclidean, 0).expect("neighbours");
+        for i in 0..80 {
+            let sum: f64 = recipe.weigh(neighbors.row(i).1, 80).expect("a row").iter().sum();
+            assert!((sum - 12f64.log2()).abs() < 2e-5, "row {i}: {sum}");
+        }
+        // As many neighbours as the perplexity: umap-learn's.
+        let same = FuzzySet { neighbors: Some(10), perplexity: Some(10.0), ..FuzzySet::default() };
+        let samples = scattered(80, 3, 4);
+        assert_eq!(sparse_of(&same.build(&samples).expect("a fuzzy set")), build(&samples, 10));
+        let refused = |perplexity, neighbors| {
+            let recipe = FuzzySet { neighbors, perplexity: Some(perplexity), ..FuzzySet::default() };
+            recipe.build(line(10)).map(|_| ()).expect_err("refused").to_string()
+        };
+        assert!(refused(9.0, None).contains("perplexity is 9") && refused(0.5, None).contains("perplexity is 0.5"));
+        assert!(refused(6.0, Some(5)).contains("at most 5, the number of neighbours"));
     }
 
     #[test]

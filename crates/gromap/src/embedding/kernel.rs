@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`Gram`](super::Gram) | Z·Zᵀ | pca, kernel-pca, mds, isomap |
 //! | [`OrthonormalGram`](super::OrthonormalGram) | Z·(ZᵀD_q Z)⁻¹·Zᵀ | laplacian eigenmaps |
-//! | [`Radial`](super::Radial) | a function of distances, normalised | sne, tsne, snekhorn, tsnekhorn, heavy-tsne, umap |
+//! | [`Radial`](super::Radial) | a function of distances, normalised | sne, tsne, snekhorn, tsnekhorn, heavy-tsne, fuzzy-tsne, umap |
 
 use crate::error::{Error, Result};
 use crate::numeric::Matrix;

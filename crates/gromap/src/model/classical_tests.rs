@@ -81,7 +81,7 @@ fn assert_finite(model: &Model, name: &str) {
     assert!(model.outcome.loss.is_finite() && model.prototypes.values().iter().all(|z| z.is_finite()), "{name}");
 }
 
-const DESCENDED: [Method; 5] = [Method::TSne, Method::TSnekhorn, Method::HeavyTSne, Method::Snekhorn, Method::Umap];
+const DESCENDED: [Method; 5] = [Method::TSne, Method::TSnekhorn, Method::FuzzyTSne, Method::Snekhorn, Method::Umap];
 
 #[test]
 fn bytes_do_not_depend_on_threads() {

@@ -45,6 +45,7 @@ distances_stand_for_samples! {
     snekhorn Method::Snekhorn;
     tsnekhorn Method::TSnekhorn;
     heavy_tsne Method::HeavyTSne;
+    fuzzy_tsne Method::FuzzyTSne;
     umap Method::Umap;
     chain Method::Chain;
 }

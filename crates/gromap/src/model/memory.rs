@@ -330,9 +330,9 @@ mod tests {
         let all: u64 = plan.parts.iter().map(|part| part.bytes).sum();
         assert!(plan.peak() < all);
         assert!(plan.peak() >= 10_000 * 784 * 4);
-        assert_eq!(plan.neighbors, Some(Search { k: 90, exact: true }));
+        assert_eq!(plan.neighbors, Some(Search { k: 29, exact: true }));
         let many = GromovDr::builder().memory_plan(&shape(100_001, 784, true));
-        assert_eq!(many.neighbors, Some(Search { k: 90, exact: false }));
+        assert_eq!(many.neighbors, Some(Search { k: 29, exact: false }));
     }
 
     #[test]

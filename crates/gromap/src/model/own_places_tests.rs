@@ -74,7 +74,7 @@ fn every_method_places_training_samples_and_new_ones_alike() {
 #[test]
 fn the_steps_end_the_same_on_any_number_of_threads() {
     let samples = samples();
-    for method in [Method::HeavyTSne, Method::Umap, Method::Isomap] {
+    for method in [Method::FuzzyTSne, Method::Umap, Method::Isomap] {
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
@@ -106,7 +106,7 @@ fn weighted_samples_and_given_pairs_have_places() {
     };
     let distances = Matrix::from_fn(SAMPLES, SAMPLES, |i, j| square(i, j).sqrt());
     let similarity = Dense::new(Matrix::from_fn(SAMPLES, SAMPLES, |i, j| (-square(i, j)).exp())).unwrap();
-    for method in [Method::HeavyTSne, Method::Umap, Method::Mds] {
+    for method in [Method::FuzzyTSne, Method::Umap, Method::Mds] {
         let given = [(&samples).into(), Data::distances(&distances), Data::similarity(&similarity)];
         for data in given {
             let run = Run { weights: Some(&weights), ..Run::default() };
@@ -115,7 +115,7 @@ fn weighted_samples_and_given_pairs_have_places() {
             assert_eq!(Model::from_bytes(&model.to_bytes()).unwrap().sample_places(), model.sample_places());
         }
     }
-    let model = recipe(Method::HeavyTSne).fit(Data::distances(&distances)).unwrap();
+    let model = recipe(Method::FuzzyTSne).fit(Data::distances(&distances)).unwrap();
     assert!(model.places_of(&samples).unwrap_err().to_string().contains("fitted to distances"));
     assert!(model.places_of(Data::distances(&distances)).unwrap_err().to_string().contains("not by pairs"));
 }
@@ -160,7 +160,7 @@ fn the_only_sample_of_a_prototype_sits_on_it() {
 #[test]
 fn places_turn_with_the_maps_of_a_path() {
     let samples = samples();
-    for method in [Method::Pca, Method::HeavyTSne, Method::LaplacianEigenmaps] {
+    for method in [Method::Pca, Method::FuzzyTSne, Method::LaplacianEigenmaps] {
         let path = recipe(method).path(&samples, &[5, 9], Level::Fresh).unwrap();
         let (turned, alone) = (&path.models[1], recipe(method).prototypes(9).fit(&samples).unwrap());
         check(turned);

@@ -102,11 +102,11 @@ export function outstanding(data: MapData, stage: Stage, k: number): HTMLElement
   return rows.length ? h("dl", { class: "gm-facts gm-outstanding" }, ...rows) : null;
 }
 
-/** The text of the most typical member, where samples have texts. */
-export function quote(data: MapData, sample: number | undefined, length: number): HTMLElement | null {
+/** The text of a sample, where samples have texts, unless it is what was said already. */
+export function quote(data: MapData, sample: number | undefined, length: number, said: string | null = null): HTMLElement | null {
   const prose = proseOf(data);
   const text = sample === undefined ? "" : (prose?.text[sample] ?? "");
-  return text ? h("blockquote", { class: "gm-quote" }, short(text, length)) : null;
+  return text && text !== said ? h("blockquote", { class: "gm-quote" }, short(text, length)) : null;
 }
 
 /** The card that follows the pointer. */
@@ -118,7 +118,7 @@ export function card(data: MapData, stage: Stage, k: number, theme: Theme): HTML
     { class: "gm-card-inside" },
     h("div", {}, h("strong", {}, `Prototype ${k}`), label !== null && h("span", { class: "gm-card-label" }, short(label, 60))),
     portraits(data, stage, k),
-    !data.pictures && quote(data, membersOf(stage.level, k)[0], 160),
+    !data.pictures && quote(data, membersOf(stage.level, k)[0], 160, label),
     facts(data, stage, k),
     classBars(data, stage, k, theme, 3),
     outstanding(data, stage, k),

@@ -7,6 +7,8 @@ import { toPng, toSvg, type Figure } from "./figure";
 
 export interface ExportContext {
   figure(): Figure;
+  /** Prints the figure alone, for a browser to save as PDF. */
+  print(): void;
   level(): Level;
   announce(text: string): void;
 }
@@ -30,6 +32,7 @@ export function exportMenu(context: ExportContext): HTMLElement {
       {},
       item("SVG", () => saveSvg(context, WHITE)),
       item("SVG, transparent", () => saveSvg(context, null)),
+      item("PDF, by printing", () => context.print()),
       item("PNG, white", () => savePng(context, WHITE)),
       item("PNG, transparent", () => savePng(context, null)),
       item("CSV of all samples", () => saveCsv(context)),

@@ -1,10 +1,12 @@
 // The words of the page, each in one sentence. A word that can be pressed says its sentence; the page "How to read this" has all.
 
+import type { MapData } from "./data";
 import { h } from "./dom";
 
 export const GLOSSARY: Record<string, string> = {
   prototype: "One mark on the map. It stands for a group of samples that are alike.",
   samples: "The rows of your data: pictures, texts or lines of a table.",
+  nodes: "The nodes of your graph.",
   prototypes: "The marks on the map. Each stands for a group of samples that are alike.",
   weight: "The share of all samples that a prototype stands for. The area of its mark shows it.",
   members: "How many samples belong to a prototype.",
@@ -21,6 +23,11 @@ export const GLOSSARY: Record<string, string> = {
   sd: "Standard deviations from the mean of the map. +2 sd is clearly above, −2 sd clearly below.",
   stability: "How reliably a prototype comes again when the fit is repeated, from 0 to 1.",
 };
+
+/** What one of the things is that the map was made of. */
+export function noun(data: MapData): string {
+  return data.graph ? "node" : "sample";
+}
 
 /** A word that says what it means: on hover, and when it is pressed. */
 export function term(name: string, text = name): HTMLElement | string {

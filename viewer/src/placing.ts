@@ -28,9 +28,9 @@ const CROWD = 700;
 const LEAST_SIZE = 16;
 /** The share of a label that may lie on other marks: beside its mark, at the end of a line, and as a last resort of a text that
  *  stands nowhere yet, more for the first few. */
-const BESIDE = 0.2;
-const AWAY = 0.1;
-const LAST_RESORT = [0.85, 0.3];
+const BESIDE = 0.12;
+const AWAY = 0.06;
+const LAST_RESORT = [0.7, 0.15];
 const FIRST = 6;
 
 export interface PlacedName {

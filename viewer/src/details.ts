@@ -65,8 +65,8 @@ export function classBars(data: MapData, stage: Stage, k: number, theme: Theme, 
   );
 }
 
-/** Weight, members, purity, place. */
-export function facts(data: MapData, stage: Stage, k: number): HTMLElement {
+/** Weight, members, purity, and what its colour stands for. */
+function figures(data: MapData, stage: Stage, k: number): [string, string][] {
   const { level } = stage;
   const entries: [string, string][] = [
     ["weight", percent(level.weights[k])],
@@ -79,9 +79,14 @@ export function facts(data: MapData, stage: Stage, k: number): HTMLElement {
   if (values && !/^(purity|hardness)$/.test(stage.coloring.name) && !level.numbers.some(({ name }) => name === stage.coloring.name)) {
     entries.push([`mean ${short(stage.coloring.name, 40)}`, shown(values[k])]);
   }
+  return entries;
+}
+
+/** The same, and its place. */
+export function facts(data: MapData, stage: Stage, k: number): HTMLElement {
+  const { level } = stage;
   const place = Array.from({ length: level.dims }, (_, axis) => shown(coordinate(level, k, axis))).join(", ");
-  entries.push(["place", place]);
-  return factList(entries);
+  return factList([...figures(data, stage, k), ["place", place]]);
 }
 
 /** Features that are farthest from their mean over the map. */
@@ -119,7 +124,7 @@ export function card(data: MapData, stage: Stage, k: number, theme: Theme): HTML
     h("div", {}, h("strong", {}, `Prototype ${k}`), label !== null && h("span", { class: "gm-card-label" }, short(label, 60))),
     portraits(data, stage, k),
     !data.pictures && quote(data, membersOf(stage.level, k)[0], 160, label),
-    facts(data, stage, k),
+    factList(figures(data, stage, k)),
     classBars(data, stage, k, theme, 3),
     outstanding(data, stage, k),
     near.length > 0 && h("p", { class: "gm-note" }, `nearest: ${near.map((other) => `#${other}`).join(" ")}`),

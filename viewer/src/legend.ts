@@ -82,7 +82,7 @@ function colors(data: MapData, stage: Stage, state: State, theme: Theme, find: (
   return h(
     "div",
     { class: "gm-legend-colors gm-legend-ramp" },
-    h("span", {}, areMeans(state) ? rampName(stage, state) : term(name, short(name, 30))),
+    h("span", {}, areMeans(state) ? term(rampName(stage, state)) : term(name, short(name, 30))),
     h("b", {}, `${beyond[0] ? "≤ " : ""}${shown(low)}`),
     h("i", { class: "gm-ramp", style: `background:linear-gradient(90deg,${stops})` }),
     h("b", {}, `${beyond[1] ? "≥ " : ""}${shown(high)}`),

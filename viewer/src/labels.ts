@@ -9,7 +9,7 @@ const FEATURES = 3;
 const LEAST_SCORE = 0.5;
 const LONGEST = 30;
 /** A class below the first share is not alone, if another has more than the second; below the third it does not name a prototype. */
-const [ALONE, SECOND, LEAST] = [0.65, 0.3, 0.4];
+const [ALONE, SECOND, LEAST] = [0.65, 0.25, 0.4];
 
 const made = new WeakMap<Level, (string | null)[]>();
 

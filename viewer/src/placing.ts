@@ -151,7 +151,7 @@ function crosses([x, y, u, v]: Line, box: Box): boolean {
 /** From the edge of a mark to the edge of its label. */
 function lineTo(own: Box, label: Box): Line {
   const [dx, dy] = [label.x - own.x, label.y - own.y];
-  const reach = (box: Box) => Math.min(Math.abs(box.width / (dx || 1e-9)), Math.abs(box.height / (dy || 1e-9)), 0.5);
+  const reach = (box: Box) => Math.min(Math.abs(box.width / (dx || 1e-9)), Math.abs(box.height / (dy || 1e-9)));
   const [start, end] = [reach(own), 1 - reach(label)];
   return [own.x + dx * start, own.y + dy * start, own.x + dx * end, own.y + dy * end];
 }

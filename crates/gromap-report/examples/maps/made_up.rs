@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use gromap::options::Level;
-use gromap::{GromovDr, Matrix, Method, Model, Plan, SampleWeights};
+use gromap::{Data, GromovDr, Matrix, Method, Model, Plan, SampleWeights, ViewWeights};
 use gromap_report::{Classes, Column, Images, Report};
 
 use crate::Folder;
@@ -75,6 +75,12 @@ pub(crate) fn write(out: &Folder) -> Result<()> {
     let colored = Shapes::new(600, 30, 18, 3);
     let model = recipe.clone().prototypes(25).fit(&colored.samples()?)?;
     out.write("colour.html", &described(Report::new(&model), &colored).html()?, start)?;
+
+    let half = few.samples()?;
+    let [left, right] = [0, 200].map(|from| Matrix::from_fn(300, 200, |i, j| half[(i, from + j)]));
+    let weights = ViewWeights::Given(vec![1.0, 3.0]);
+    let seen = recipe.clone().prototypes(12).view_weights(weights).fit(Data::views([&left, &right]))?;
+    out.write("views.html", &described(Report::new(&seen), &few).html()?, start)?;
 
     tabular(out, &recipe, start)?;
     written(out, &recipe, start)?;
@@ -297,7 +303,7 @@ fn connected(out: &Folder, start: Instant) -> Result<()> {
     let nodes = groups * size;
     let pairs = Matrix::from_fn(nodes, nodes, |i, j| if joined(i, j) { 1.0_f32 } else { 0.0 });
     let graph = gromap::similarity::graph_of_pairs(&pairs)?;
-    let model = GromovDr::builder().prototypes(24).seed(0).fit(gromap::Data::Graph(&graph))?;
+    let model = GromovDr::builder().prototypes(24).seed(0).fit(Data::Graph(&graph))?;
     let report = Report::new(&model)
         .title("Who writes to whom")
         .ids((0..nodes).map(|i| format!("person {i}")).collect())

@@ -379,6 +379,7 @@ fn an_svg_names_its_prototypes_and_shows_their_features() {
     let features = ["a", "b", "c", "d"].map(String::from).to_vec();
     let svg = Report::new(&model).feature_names(features).svg().unwrap();
     assert_eq!((svg.matches("<path d=").count(), svg.matches("<circle").count()), (6, 0));
+    assert!(svg.contains(">bars: a · b · c · d</text>"), "{svg}");
 }
 
 #[test]

@@ -330,5 +330,6 @@ fn tabular(out: &Folder, recipe: &GromovDr, start: Instant) -> Result<()> {
             of_samples: (0..500).map(|i| i % 3).collect(),
         })
         .column("height", Column::Numbers((0..500).map(|i| samples[(i, 0)]).collect()));
-    out.write("table.html", &report.html()?, start)
+    out.write("table.html", &report.html()?, start)?;
+    out.write("table.svg", &report.svg()?, start)
 }

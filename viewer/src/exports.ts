@@ -15,7 +15,7 @@ export interface ExportContext {
 
 const WHITE = "#ffffff";
 
-export function exportMenu(context: ExportContext): HTMLElement {
+export function exportMenu(context: ExportContext, signal: AbortSignal): HTMLElement {
   const item = (name: string, act: () => void | Promise<void>) => {
     const choose = async () => {
       menu.open = false;
@@ -39,6 +39,14 @@ export function exportMenu(context: ExportContext): HTMLElement {
       item("Copy a link to this view", () => copyLink(context)),
     ),
   );
+  // A press elsewhere closes it, and so does Escape, which then means nothing else.
+  document.addEventListener("pointerdown", ({ target }) => menu.contains(target as Node) || (menu.open = false), { signal });
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    event.stopPropagation();
+    menu.open = false;
+    menu.querySelector("summary")!.focus();
+  });
   return menu;
 }
 

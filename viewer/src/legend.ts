@@ -62,7 +62,7 @@ function roundBelow(value: number): number {
 export function legend(data: MapData, stage: Stage, state: State, theme: Theme, markScale: number, find: (query: string) => void): HTMLElement {
   const bars = barNames(data, stage, state);
   const left = h("div", { class: "gm-legend-left" }, colors(data, stage, state, theme, find), bars !== null && h("span", { class: "gm-legend-bars", title: "From left to right; up is above the mean of the map, down below it" }, bars));
-  return h("div", { class: "gm-legend-inside" }, left, h("div", { class: "gm-legend-sizes" }, state.links && links(data, stage), sizes(stage, state, markScale)));
+  return h("div", { class: "gm-legend-inside" }, left, h("div", { class: "gm-legend-sizes" }, sizes(stage, state, markScale), state.links && links(data, stage)));
 }
 
 function colors(data: MapData, stage: Stage, state: State, theme: Theme, find: (query: string) => void): HTMLElement {

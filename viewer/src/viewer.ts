@@ -147,12 +147,15 @@ class Page implements Viewer {
       h("div", { class: "gm-search" }, parts.query, parts.found),
       h("button", { type: "button", class: "gm-about", title: "How to read this (?)", "aria-label": "How to read this", click: () => this.explain() }, "?"),
       h("button", { type: "button", class: "gm-theme", title: "Light or dark (d)", "aria-label": "Light or dark", click: () => this.toggleTheme() }, "◐"),
-      exportMenu({
-        figure: () => this.figure(this.map),
-        print: () => this.printer.figure(),
-        level: () => this.data.levels[Math.round(this.store.state.level)],
-        announce: (text) => this.announce(text),
-      }),
+      exportMenu(
+        {
+          figure: () => this.figure(this.map),
+          print: () => this.printer.figure(),
+          level: () => this.data.levels[Math.round(this.store.state.level)],
+          announce: (text) => this.announce(text),
+        },
+        this.ends.signal,
+      ),
     );
     const zoomers = h(
       "div",
@@ -246,12 +249,21 @@ class Page implements Viewer {
     const { query, lasso, tabs } = this.parts;
     query.addEventListener("input", () => this.store.set({ query: query.value }));
     lasso.addEventListener("click", () => this.setLasso(!this.map.lassoMode));
-    for (const tab of tabs) {
+    tabs.forEach((tab, i) => {
       tab.addEventListener("click", () => {
         this.setSheet(true);
         this.store.set({ tab: tab.dataset.tab as Tab });
       });
-    }
+      // Only the tab that is shown is in the order of the focus; arrows lead to the others.
+      tab.addEventListener("keydown", (event) => {
+        const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+        if (!step) return;
+        event.preventDefault();
+        const next = tabs[(i + step + tabs.length) % tabs.length];
+        next.focus();
+        next.click();
+      });
+    });
     this.parts.sheet.addEventListener("click", () => this.setSheet(!this.root.classList.contains("gm-open")));
     this.parts.outside.addEventListener("click", () => this.map.showAll());
     // A word that was pressed says what it means.

@@ -65,6 +65,19 @@ test("PNG is twice the size, white or transparent", async () => {
   assert.deepEqual(clear.corner, [0, 0, 0, 0]);
 });
 
+test("the menu closes when something else is pressed, and by Escape, which keeps the selection", async () => {
+  await opened("shapes", { hash: "selected=3&tab=prototype" });
+  const shown = () => page.locator(".gm-export > div").isVisible();
+  await page.click(".gm-export summary");
+  assert.equal(await shown(), true);
+  await page.keyboard.press("Escape");
+  assert.equal(await shown(), false);
+  assert.deepEqual(await page.evaluate(() => gromap.viewer.state.selected), [3]);
+  await page.click(".gm-export summary");
+  await page.click(".gm-footer");
+  assert.equal(await shown(), false);
+});
+
 test("CSV of all samples has all of them", async () => {
   await opened("shapes");
   const { content } = await exported("CSV of all samples");

@@ -172,6 +172,24 @@ test("axe finds nothing serious in the help, in the menu of exports, and beside 
   assert.deepEqual(await serious(), []);
 });
 
+test("the ramp of colours is apart from the ground at both its ends, light and dark", async () => {
+  await opened("text");
+  for (const theme of ["light", "dark"]) {
+    await page.evaluate((theme) => gromap.viewer.update({ theme }), theme);
+    const contrasts = await page.evaluate(() => {
+      const numbers = (color) => color.match(/\d+/g).map(Number);
+      const luminance = (color) => {
+        const [r, g, b] = color.map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const paper = luminance(numbers(getComputedStyle(document.querySelector(".gm")).backgroundColor));
+      const stops = document.querySelector(".gm-ramp").style.background.match(/rgb\([^)]*\)/g).map((stop) => luminance(numbers(stop)));
+      return stops.map((stop) => (Math.max(stop, paper) + 0.05) / (Math.min(stop, paper) + 0.05));
+    });
+    assert.ok(contrasts.length > 4 && Math.min(...contrasts) >= 2, `${theme}: ${contrasts}`);
+  }
+});
+
 for (const dark of [false, true]) {
   test(`text has a contrast of 4.5 to its ground, ${dark ? "dark" : "light"}`, async () => {
     await opened("shapes", { dark, hash: "tab=overview" });
@@ -260,6 +278,20 @@ test("in the heat map those alike are neighbours, and the most telling columns c
   const spread = telling.map((_, j) => Math.sqrt(values.reduce((sum, row) => sum + row[j] ** 2, 0) / values.length));
   const apart = (step) => values.slice(step).reduce((sum, row, i) => sum + Math.hypot(...row.map((value, j) => (value - values[i][j]) / spread[j])), 0) / (values.length - step);
   assert.ok(apart(1) < 0.75 * apart(10), `${apart(1)} and ${apart(10)}`);
+});
+
+test("tabs are reached and changed by the keyboard", async () => {
+  await opened("table");
+  await page.locator(".gm-map > canvas").focus();
+  // From the map to the tabs, through whatever lies between.
+  for (let i = 0; i < 40 && (await page.evaluate(() => document.activeElement.getAttribute("role"))) !== "tab"; i++) await page.keyboard.press("Tab");
+  const shown = [];
+  for (const key of ["ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"]) {
+    await page.keyboard.press(key);
+    shown.push(await page.evaluate(() => `${document.activeElement.textContent} ${document.activeElement.getAttribute("aria-selected")}`));
+  }
+  assert.deepEqual(shown, ["Prototype true", "Groups true", "List true", "Overview true", "List true"]);
+  assert.ok(await page.locator(".gm-list table").isVisible());
 });
 
 test("groups: a heat map of features, and what a selection differs by", async () => {

@@ -30,7 +30,9 @@ const LEAST_SIZE = 16;
  *  stands nowhere yet, more for the first few. */
 const BESIDE = 0.12;
 const AWAY = 0.06;
-const LAST_RESORT = [0.7, 0.15];
+const LAST_RESORT = [0.6, 0.15];
+/** Directions in which a label is looked for at the end of a line. */
+const TURNS = 16;
 const FIRST = 6;
 
 export interface PlacedName {
@@ -73,7 +75,10 @@ export function placedNames(data: MapData, screen: Screen, marks: Mark[], window
     const free = (box: Box) => inside(box) && !taken.some((other) => overlap(other, box) > 0) && !lines.some((line) => crosses(line, box));
     const clear = (line: Line) => !taken.some((box) => crosses(line, box)) && (crowded || !boxes.some((box, other) => other !== i && crosses(line, box)));
     const cover = (box: Box) => (crowded ? 0 : covered(box, boxes, i));
-    const found = choose(own, half, { free, clear, cover }, before.length ? 0 : LAST_RESORT[Number(placed.length >= FIRST)]);
+    // At the edge of the window it may stand a little beside the middle.
+    const nudge = Math.max(half.width - own.x, Math.min(0, window.width - half.width - own.x));
+    const shift = Math.abs(nudge) <= own.width ? nudge : 0;
+    const found = choose(own, half, { shift, free, clear, cover }, before.length ? 0 : LAST_RESORT[Number(placed.length >= FIRST)]);
     if (!found) continue;
     taken.push(found.box);
     said.set(text, [...before, own]);
@@ -89,22 +94,24 @@ function boxOf(mark: Mark, screen: Screen): Box {
   return { x: mark.x * screen.scale + screen.x, y: mark.y * screen.scale + screen.y, width: width / 2, height: height / 2 };
 }
 
-/** What is already there: whether a label finds room, whether a line is in nobody's way, how much of a label lies on marks. */
+/** What is already there: how far a label above or below may have to stand aside, whether it finds room, whether a line is in
+ *  nobody's way, how much of a label lies on marks. */
 interface Room {
+  shift: number;
   free(box: Box): boolean;
   clear(line: Line): boolean;
   cover(box: Box): number;
 }
 
-function choose(own: Box, half: { width: number; height: number }, { free, clear, cover }: Room, resort: number): { box: Box; line: Line | null } | null {
+function choose(own: Box, half: { width: number; height: number }, { shift, free, clear, cover }: Room, resort: number): { box: Box; line: Line | null } | null {
   const at = (dx: number, dy: number): Box => ({ x: own.x + dx, y: own.y + dy, ...half });
   const [right, below] = [own.width + half.width + 1, own.height + half.height + 1];
-  const beside = [at(0, below), at(0, -below), at(right, 0), at(-right, 0)].filter(free);
+  const beside = [at(shift, below), at(shift, -below), at(right, 0), at(-right, 0)].filter(free);
   const best = beside.find((box) => cover(box) <= BESIDE);
   if (best) return { box: best, line: null };
-  for (const distance of [16, 34, 56]) {
-    for (let turn = 0; turn < 8; turn++) {
-      const angle = Math.PI / 2 + (turn * Math.PI) / 4;
+  for (const distance of [16, 34, 56, 80]) {
+    for (let turn = 0; turn < TURNS; turn++) {
+      const angle = Math.PI / 2 + (2 * Math.PI * turn) / TURNS;
       const box = at(Math.cos(angle) * (right + distance), Math.sin(angle) * (below + distance));
       if (!free(box) || cover(box) > AWAY) continue;
       const line = lineTo(own, box);

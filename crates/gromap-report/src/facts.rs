@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_model_says_what_it_was_made_of_and_what_was_left_out() {
-        let mut model = GromovDr::builder().method(Method::Pca).prototypes(4).fit(&samples()).unwrap();
+        let mut model = GromovDr::builder().method(Method::Pca).prototypes(4).fit(samples()).unwrap();
         assert_eq!(of(&model), []);
         model.outcome.hardness = 0.5;
         model.weights.pop();

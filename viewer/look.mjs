@@ -26,6 +26,11 @@ const VIEWS = [
   ["outliers", "outliers", ""],
   ["stability", "named", "color=number%3Astability"],
   ["one", "one", ""],
+  ["two", "two", ""],
+  ["foreign", "foreign", ""],
+  ["motley", "motley", ""],
+  ["bare", "bare", ""],
+  ["hostile", "hostile", ""],
 ];
 const EYES = ["protanopia", "deuteranopia", "tritanopia", "achromatopsia"];
 

@@ -69,19 +69,13 @@ def describe(
         samples=None if X is None else given.together(estimator._samples(X)),
         feature_names=None if features is None else features.tolist(),
         parameters=[(name, str(value)) for name, value in _changed(estimator).items()],
-        facts=[(str(name), _told(value)) for name, value in {**_known(estimator), **(facts or {})}.items()],
+        facts=[(str(name), _told(value)) for name, value in (facts or {}).items()],
         names=None if names is None else [[str(name) for name in level] for level in _each(names, single)],
         numbers=[
             (str(name), [np.asarray(level, dtype=np.float64).tolist() for level in _each(values, single)])
             for name, values in (numbers or {}).items()
         ],
     )
-
-
-def _known(estimator):
-    """What an estimator knows of its fit beyond its models: what several views weigh."""
-    weights = getattr(estimator, "view_weights_", ())
-    return {"weights of views": weights} if len(weights) > 1 else {}
 
 
 def _told(value):

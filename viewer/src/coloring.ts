@@ -182,7 +182,7 @@ export function coloring(data: MapData, level: Level, choice: string, theme: The
     const of = Array.from({ length: level.prototypes }, () => (theme.dark ? "#7ea2e0" : data.plain));
     return { of, name: "", values: null, low: 0, high: 0, beyond: [false, false], categories: null, broken: null, samples: null };
   }
-  return byNumber(values, choice, name, column?.numbers ?? null);
+  return byNumber(values, choice, name, column?.numbers ?? null, theme);
 }
 
 function byClass(data: MapData, level: Level, theme: Theme): Coloring {
@@ -228,7 +228,7 @@ function largestOf(level: Level, ranks: Uint8Array, labels: Uint32Array): Uint8A
   });
 }
 
-function byNumber(values: Float64Array, choice: string, name: string, own: Float64Array | null): Coloring {
+function byNumber(values: Float64Array, choice: string, name: string, own: Float64Array | null, theme: Theme): Coloring {
   const known = values.filter(Number.isFinite).sort();
   // Shares are compared on the whole scale from 0 to 1, everything else on its own.
   const shares = choice === "purity" || choice === "hardness";
@@ -237,9 +237,9 @@ function byNumber(values: Float64Array, choice: string, name: string, own: Float
   if (!(high > low) || most - least < 1.5 * (high - low)) [low, high] = [least, most];
   if (shares) [low, high] = [0, 1];
   const at = (value: number) => (high > low ? (value - low) / (high - low) : 0.5);
-  const of = Array.from(values, (value) => (Number.isFinite(value) ? ramp(at(value)) : OTHER));
+  const of = Array.from(values, (value) => (Number.isFinite(value) ? ramp(at(value), theme) : OTHER));
   const shade = (value: number) => (Number.isFinite(value) ? Math.round(Math.min(1, Math.max(0, at(value))) * (SHADES - 1)) : SHADES);
-  const palette = [...Array.from({ length: SHADES }, (_, i) => ramp(i / (SHADES - 1))), OTHER];
+  const palette = [...Array.from({ length: SHADES }, (_, i) => ramp(i / (SHADES - 1), theme)), OTHER];
   const samples = own ? { palette, of: Uint8Array.from(own, shade) } : null;
   return { of, name, values, low, high, beyond: shares ? [false, false] : [least < low, most > high], categories: null, broken: null, samples };
 }

@@ -42,10 +42,11 @@ export function rgb(color: string): [number, number, number] {
   return channels(color) as [number, number, number];
 }
 
-/** A ramp that grows lighter from blue to yellow by even steps of perceived lightness: safe for colour-blind eyes, and in grey. */
-export function ramp(share: number): string {
+/** A ramp that grows lighter from blue to yellow by even steps of perceived lightness: safe for colour-blind eyes, and in grey. Both
+ *  its ends are apart from the ground. */
+export function ramp(share: number, theme: Theme): string {
   const t = Math.min(1, Math.max(0, share));
-  const lightness = 0.32 + 0.5 * t;
+  const lightness = (theme.dark ? 0.46 : 0.32) + 0.44 * t;
   const chroma = 0.105 + 0.05 * Math.sin(Math.PI * t);
   const hue = ((275 - 180 * t) * Math.PI) / 180;
   const [a, b] = [chroma * Math.cos(hue), chroma * Math.sin(hue)];

@@ -90,6 +90,8 @@ export function controls(data: MapData, store: Store): { element: HTMLElement; u
   const update = (state: State) => {
     for (const button of segments) button.setAttribute("aria-pressed", String(button.dataset.glyph === state.glyph));
     for (const button of toggles) button.setAttribute("aria-pressed", String(state[button.dataset.toggle as "spread"]));
+    // Among samples, marks stand where they belong.
+    toggles[0].disabled = state.samples && data.levels.some(({ samplePlaces }) => samplePlaces !== null);
     color.value = state.color;
     size.value = String(state.size);
     axes.forEach((choice, which) => (choice.value = String(state.axes[which])));

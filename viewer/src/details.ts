@@ -65,8 +65,8 @@ export function classBars(data: MapData, stage: Stage, k: number, theme: Theme, 
   );
 }
 
-/** Weight, members, purity, place. */
-export function facts(data: MapData, stage: Stage, k: number): HTMLElement {
+/** Weight, members, purity, and what its colour stands for. */
+function figures(data: MapData, stage: Stage, k: number): [string, string][] {
   const { level } = stage;
   const entries: [string, string][] = [
     ["weight", percent(level.weights[k])],
@@ -79,9 +79,14 @@ export function facts(data: MapData, stage: Stage, k: number): HTMLElement {
   if (values && !/^(purity|hardness)$/.test(stage.coloring.name) && !level.numbers.some(({ name }) => name === stage.coloring.name)) {
     entries.push([`mean ${short(stage.coloring.name, 40)}`, shown(values[k])]);
   }
+  return entries;
+}
+
+/** The same, and its place. */
+export function facts(data: MapData, stage: Stage, k: number): HTMLElement {
+  const { level } = stage;
   const place = Array.from({ length: level.dims }, (_, axis) => shown(coordinate(level, k, axis))).join(", ");
-  entries.push(["place", place]);
-  return factList(entries);
+  return factList([...figures(data, stage, k), ["place", place]]);
 }
 
 /** Features that are farthest from their mean over the map. */
@@ -102,11 +107,11 @@ export function outstanding(data: MapData, stage: Stage, k: number): HTMLElement
   return rows.length ? h("dl", { class: "gm-facts gm-outstanding" }, ...rows) : null;
 }
 
-/** The text of the most typical member, where samples have texts. */
-export function quote(data: MapData, sample: number | undefined, length: number): HTMLElement | null {
+/** The text of a sample, where samples have texts, unless it is what was said already. */
+export function quote(data: MapData, sample: number | undefined, length: number, said: string | null = null): HTMLElement | null {
   const prose = proseOf(data);
   const text = sample === undefined ? "" : (prose?.text[sample] ?? "");
-  return text ? h("blockquote", { class: "gm-quote" }, short(text, length)) : null;
+  return text && text !== said ? h("blockquote", { class: "gm-quote" }, short(text, length)) : null;
 }
 
 /** The card that follows the pointer. */
@@ -118,8 +123,8 @@ export function card(data: MapData, stage: Stage, k: number, theme: Theme): HTML
     { class: "gm-card-inside" },
     h("div", {}, h("strong", {}, `Prototype ${k}`), label !== null && h("span", { class: "gm-card-label" }, short(label, 60))),
     portraits(data, stage, k),
-    !data.pictures && quote(data, membersOf(stage.level, k)[0], 160),
-    facts(data, stage, k),
+    !data.pictures && quote(data, membersOf(stage.level, k)[0], 160, label),
+    factList(figures(data, stage, k)),
     classBars(data, stage, k, theme, 3),
     outstanding(data, stage, k),
     near.length > 0 && h("p", { class: "gm-note" }, `nearest: ${near.map((other) => `#${other}`).join(" ")}`),

@@ -25,7 +25,10 @@ function filled<E extends Element>(element: E, attributes: Attributes, children:
 
 /** A number for people: digits that count, and all before the point; from five digits on thousands are apart, so that years are not. */
 export function shown(value: number, digits = 3): string {
-  if (!Number.isFinite(value)) return "–";
+  return Number.isFinite(value) ? written(value, digits).replace("-", "−") : "–";
+}
+
+function written(value: number, digits: number): string {
   const size = Math.abs(value);
   if (size >= 1e15 || (size > 0 && size < 1e-4)) return value.toExponential(Math.max(0, digits - 1));
   if (size >= 1000) return value.toLocaleString("en", { maximumFractionDigits: 0, useGrouping: size >= 9999.5 });

@@ -7,13 +7,15 @@ import { toPng, toSvg, type Figure } from "./figure";
 
 export interface ExportContext {
   figure(): Figure;
+  /** Prints the figure alone, for a browser to save as PDF. */
+  print(): void;
   level(): Level;
   announce(text: string): void;
 }
 
 const WHITE = "#ffffff";
 
-export function exportMenu(context: ExportContext): HTMLElement {
+export function exportMenu(context: ExportContext, signal: AbortSignal): HTMLElement {
   const item = (name: string, act: () => void | Promise<void>) => {
     const choose = async () => {
       menu.open = false;
@@ -30,12 +32,21 @@ export function exportMenu(context: ExportContext): HTMLElement {
       {},
       item("SVG", () => saveSvg(context, WHITE)),
       item("SVG, transparent", () => saveSvg(context, null)),
+      item("PDF, by printing", () => context.print()),
       item("PNG, white", () => savePng(context, WHITE)),
       item("PNG, transparent", () => savePng(context, null)),
       item("CSV of all samples", () => saveCsv(context)),
       item("Copy a link to this view", () => copyLink(context)),
     ),
   );
+  // A press elsewhere closes it, and so does Escape, which then means nothing else.
+  document.addEventListener("pointerdown", ({ target }) => menu.contains(target as Node) || (menu.open = false), { signal });
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    event.stopPropagation();
+    menu.open = false;
+    menu.querySelector("summary")!.focus();
+  });
   return menu;
 }
 

@@ -4,9 +4,9 @@ import { arc } from "d3-shape";
 import { classColor, LIGHT, ramp, type Theme } from "./colors";
 import type { MapData } from "./data";
 import { percent, short, shown } from "./dom";
-import { legendCategories, legendWeights } from "./legend";
+import { barNames, legendCategories, legendWeights, rampName } from "./legend";
 import { linkLegend, linksToSvg } from "./links";
-import { bars, border, isBroken, isSquare, RADIUS, tile, tint, type Look } from "./marks";
+import { areSquare, bars, border, isBroken, RADIUS, tile, tint, type Look } from "./marks";
 import { namesIn, opacity, paint, visible, type Emphasis } from "./painter";
 import { FONT } from "./placing";
 import { dotRadius, drawSamples, forSamples, MOST_DOTS, sampleColors, type Screen } from "./samples";
@@ -28,6 +28,7 @@ export interface Figure {
 /** Dots that are written one by one; more go in as a picture. */
 const MOST_VECTOR_DOTS = 20_000;
 const LINE = 22;
+const LEFT = 16;
 
 interface LegendItem {
   x: number;
@@ -36,40 +37,45 @@ interface LegendItem {
   mark: { kind: "swatch" | "square" | "round" | "line"; color: string; size: number; broken: boolean } | null;
 }
 
-/** The legend as things to draw, flowing in lines below the map. */
+/** The legend as things to draw, flowing in lines below the map, each as high as its largest mark. */
 function legendItems({ data, state, scene, screen, width }: Figure, theme: Theme): { items: LegendItem[]; height: number } {
   const { stage } = scene;
   const [, measure] = canvas(1, 1);
   measure.font = `12px ${FONT}`;
-  const items: LegendItem[] = [];
-  let [x, y] = [16, LINE / 2 + 4];
+  const lines: LegendItem[][] = [[]];
+  let x = LEFT;
   const add = (text: string, mark: LegendItem["mark"]) => {
     const room = (mark ? mark.size + 7 : 0) + measure.measureText(text).width + 18;
-    if (x + room > width && x > 16) [x, y] = [16, y + LINE];
-    items.push({ x, y, text, mark });
+    if (x + room > width && x > LEFT) {
+      lines.push([]);
+      x = LEFT;
+    }
+    lines[lines.length - 1].push({ x, y: 0, text, mark });
     x += room;
   };
   const { shown: words, others } = legendCategories(data, stage, state, theme);
   for (const { name, color, broken } of words) add(short(name, 24), { kind: "swatch", color, size: 11, broken });
   if (others) add(`and ${others} more`, null);
   if (!words.length && stage.coloring.values) {
-    const { low, high, name } = stage.coloring;
-    add(short(name, 40), null);
-    for (const share of [0, 0.25, 0.5, 0.75, 1]) add(shown(low + (high - low) * share), { kind: "swatch", color: ramp(share), size: 11, broken: false });
+    const { low, high } = stage.coloring;
+    add(rampName(stage, state), null);
+    for (const share of [0, 0.25, 0.5, 0.75, 1]) add(shown(low + (high - low) * share), { kind: "swatch", color: ramp(share, theme), size: 11, broken: false });
   }
-  const heaviest = stage.order[0];
-  const unit = (stage.layout.side[heaviest] * screen.markScale) / Math.sqrt(stage.level.weights[heaviest]);
-  const square = isSquare({ stage, k: 0, x: 0, y: 0, side: 0, alpha: 1 }, state.glyph);
-  let tallest = 0;
-  for (const weight of legendWeights(stage)) {
-    const size = unit * Math.sqrt(weight) * (square ? 1 : 2 * RADIUS);
-    if (size > 60) continue;
-    tallest = Math.max(tallest, size);
+  const named = barNames(data, stage, state);
+  if (named !== null) add(named, null);
+  const square = areSquare(stage, state.glyph);
+  for (const { weight, size } of legendWeights(stage, square, screen.markScale)) {
     add(`${percent(weight)} of weight`, { kind: square ? "square" : "round", color: theme.muted, size, broken: false });
   }
   const link = state.links ? linkLegend(data, stage.level) : null;
   if (link) add(link.text, { kind: "line", color: theme.link, size: 20, broken: false });
-  return { items, height: y + Math.max(LINE, tallest / 2 + 8) };
+  let height = 4;
+  for (const line of lines) {
+    const tallest = line.reduce((most, { mark }) => Math.max(most, mark && mark.kind !== "line" ? mark.size + 6 : 0), LINE);
+    for (const item of line) item.y = height + tallest / 2;
+    height += tallest;
+  }
+  return { items: lines.flat(), height: height + 4 };
 }
 
 /** The window as SVG. Without a ground it is transparent. */

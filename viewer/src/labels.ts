@@ -8,8 +8,8 @@ import { classesOf, membersOf, type Level, type MapData } from "./data";
 const FEATURES = 3;
 const LEAST_SCORE = 0.5;
 const LONGEST = 30;
-/** A class below the first share is not alone, if another has more than the second. */
-const MIXED = [0.65, 0.3];
+/** A class below the first share is not alone, if another has more than the second; below the third it does not name a prototype. */
+const [ALONE, SECOND, LEAST] = [0.65, 0.25, 0.4];
 
 const made = new WeakMap<Level, (string | null)[]>();
 
@@ -28,11 +28,13 @@ export function hasLabels(data: MapData): boolean {
 
 function makeLabel(data: MapData, level: Level, k: number): string | null {
   if (level.names) return level.names[k];
-  const [first, second] = classesOf(level, k);
+  const [first, second, third] = classesOf(level, k);
   if (data.classes && first) {
     const { names } = data.classes;
-    // Two that share a prototype are both named.
-    return second && first.share < MIXED[0] && second.share > MIXED[1] ? `${names[first.of]} / ${names[second.of]}` : names[first.of];
+    // Those that share a prototype are all named.
+    const sharing = first.share < ALONE ? [first, second, third].filter((entry) => entry?.share > SECOND) : [];
+    if (sharing.length > 1) return sharing.map(({ of }) => names[of]).join(" / ");
+    return first.share < LEAST ? "mixed" : names[first.of];
   }
   return byFeatures(data, level, k) ?? byText(data, level, k);
 }

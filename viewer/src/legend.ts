@@ -6,7 +6,7 @@ import type { MapData } from "./data";
 import { h, percent, short, shown } from "./dom";
 import { term } from "./glossary";
 import { linkLegend } from "./links";
-import { RADIUS } from "./marks";
+import { areSquare, RADIUS } from "./marks";
 import type { Stage } from "./scene";
 import type { State } from "./state";
 
@@ -36,23 +36,33 @@ export function legendCategories(data: MapData, stage: Stage, state: State, them
   return { shown: stage.coloring.categories ?? [], others: 0 };
 }
 
-/** Round weights, the largest not above the heaviest prototype: one or two of them. */
-export function legendWeights(stage: Stage): number[] {
-  const heaviest = stage.level.weights[stage.order[0]];
-  const lightest = stage.level.weights[stage.order[stage.order.length - 1]];
-  const large = roundBelow(heaviest);
-  const small = roundBelow(large / 4);
-  return small >= lightest ? [small, large] : [large];
+/** The largest mark that a line of the legend holds, in pixels. */
+const LARGEST = 44;
+
+/** Round weights, the largest not above the heaviest prototype, with the width of their marks: one or two of them. Zoomed in, marks
+ *  of these weights may be larger than the line: a smaller weight then tells the same. */
+export function legendWeights(stage: Stage, square: boolean, markScale: number): { weight: number; size: number }[] {
+  const [heaviest, lightest] = [0, stage.order.length - 1].map((at) => stage.level.weights[stage.order[at]]);
+  const unit = ((square ? 1 : 2 * RADIUS) * stage.layout.side[stage.order[0]] * markScale) / Math.sqrt(heaviest);
+  const mark = (weight: number) => ({ weight, size: unit * Math.sqrt(weight) });
+  const large = mark(roundBelow(heaviest));
+  const small = mark(roundBelow(large.weight / 4));
+  if (large.size <= LARGEST) return small.weight >= lightest ? [small, large] : [large];
+  let fitting = large;
+  while (fitting.size > LARGEST) fitting = mark(roundBelow(0.99 * fitting.weight));
+  return [fitting];
 }
 
-export function roundBelow(value: number): number {
+function roundBelow(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   const digit = [5, 2, 1].find((digit) => digit * power <= value * (1 + 1e-9)) ?? 1;
   return Number((digit * power).toPrecision(1));
 }
 
 export function legend(data: MapData, stage: Stage, state: State, theme: Theme, markScale: number, find: (query: string) => void): HTMLElement {
-  return h("div", { class: "gm-legend-inside" }, colors(data, stage, state, theme, find), h("div", { class: "gm-legend-sizes" }, state.links && links(data, stage), sizes(stage, state, markScale)));
+  const bars = barNames(data, stage, state);
+  const left = h("div", { class: "gm-legend-left" }, colors(data, stage, state, theme, find), bars !== null && h("span", { class: "gm-legend-bars", title: "From left to right; up is above the mean of the map, down below it" }, bars));
+  return h("div", { class: "gm-legend-inside" }, left, h("div", { class: "gm-legend-sizes" }, sizes(stage, state, markScale), state.links && links(data, stage)));
 }
 
 function colors(data: MapData, stage: Stage, state: State, theme: Theme, find: (query: string) => void): HTMLElement {
@@ -68,17 +78,35 @@ function colors(data: MapData, stage: Stage, state: State, theme: Theme, find: (
   }
   const { values, low, high, name, beyond } = stage.coloring;
   if (!values) return h("div", { class: "gm-legend-colors" });
-  const stops = Array.from({ length: 9 }, (_, i) => ramp(i / 8)).join(",");
-  const mean = /^(column|feature):/.test(state.color) ? "mean " : "";
+  const stops = Array.from({ length: 9 }, (_, i) => ramp(i / 8, theme)).join(",");
   return h(
     "div",
     { class: "gm-legend-colors gm-legend-ramp" },
-    h("span", {}, mean, mean ? short(name, 30) : term(name, short(name, 30))),
+    h("span", {}, areMeans(state) ? term(rampName(stage, state)) : term(name, short(name, 30))),
     h("b", {}, `${beyond[0] ? "≤ " : ""}${shown(low)}`),
     h("i", { class: "gm-ramp", style: `background:linear-gradient(90deg,${stops})` }),
     h("b", {}, `${beyond[1] ? "≥ " : ""}${shown(high)}`),
     values.some((value) => !Number.isFinite(value)) && h("span", { class: "gm-chip" }, h("i", { class: "gm-swatch", style: "background:#8a8f99" }), "unknown"),
   );
+}
+
+/** Bars that can still be told apart by their order. */
+const MOST_BARS = 12;
+
+/** What the bars of profiles are, from left to right, where each is one feature and they are few; otherwise null. */
+export function barNames(data: MapData, { level }: Stage, { glyph }: State): string | null {
+  const { features } = data;
+  if (glyph !== "profile" || !level.profiles || !features || features.length > MOST_BARS || level.profiles.bins !== features.length) return null;
+  return `bars: ${features.map((name) => short(name, 20)).join(" · ")}`;
+}
+
+/** What the ramp stands for: columns and features are known of samples, and a prototype has their mean. */
+export function rampName({ coloring }: Stage, state: State): string {
+  return `${areMeans(state) ? "mean " : ""}${short(coloring.name, 30)}`;
+}
+
+function areMeans({ color }: State): boolean {
+  return /^(column|feature):/.test(color);
 }
 
 /** What a line stands for. */
@@ -87,17 +115,10 @@ function links(data: MapData, stage: Stage): HTMLElement | null {
   return found && h("span", { class: "gm-legend-links" }, h("i", { style: `height:${found.width}px` }), term("link", found.text));
 }
 
-/** Marks of round weights as large as they are on the map; those too large for a line are left out. */
+/** Marks of round weights as large as they are on the map. */
 function sizes(stage: Stage, state: State, markScale: number): HTMLElement {
-  const heaviest = stage.order[0];
-  const unit = (stage.layout.side[heaviest] * markScale) / Math.sqrt(stage.level.weights[heaviest]);
-  const square = stage.sprites !== null || (state.glyph === "profile" && stage.level.profiles !== null);
-  const weights = legendWeights(stage);
-  // Zoomed in, marks of these weights may be larger than the line: smaller weights then tell the same.
-  while (unit * Math.sqrt(weights[weights.length - 1]) > 44) weights.splice(0, weights.length, roundBelow(weights[weights.length - 1] * 0.99));
-  const mark = (weight: number) => {
-    const size = unit * Math.sqrt(weight) * (square ? 1 : 2 * RADIUS);
-    return h("span", { class: "gm-size" }, h("i", { class: square ? "gm-square" : "gm-round", style: `width:${size.toFixed(1)}px;height:${size.toFixed(1)}px` }), percent(weight));
-  };
-  return h("span", { class: "gm-legend-weights", title: "Areas are in proportion to weights" }, term("weight"), ...weights.map(mark));
+  const square = areSquare(stage, state.glyph);
+  const shape = ({ weight, size }: { weight: number; size: number }) =>
+    h("span", { class: "gm-size" }, h("i", { class: square ? "gm-square" : "gm-round", style: `width:${size.toFixed(1)}px;height:${size.toFixed(1)}px` }), percent(weight));
+  return h("span", { class: "gm-legend-weights", title: "Areas are in proportion to weights" }, term("weight"), ...legendWeights(stage, square, markScale).map(shape));
 }

@@ -6,8 +6,8 @@ import { zoom, zoomIdentity, zoomTransform, type D3ZoomEvent, type ZoomBehavior 
 import type { Theme } from "./colors";
 import type { MapData } from "./data";
 import { h } from "./dom";
-import { isSquare, RADIUS, tile } from "./marks";
-import { drawNames, namesIn, paint, type Emphasis } from "./painter";
+import { areSquare, RADIUS, tile } from "./marks";
+import { drawNames, namesIn, paint, type Emphasis, type Size } from "./painter";
 import type { PlacedName } from "./placing";
 import { sampleAt, type Screen } from "./samples";
 import type { Scene, Scenes } from "./scene";
@@ -19,6 +19,8 @@ import { FURTHEST, NEAREST, type Store } from "./state";
 const GROWTH = 0.7;
 /** Space around a map that is shown as a whole. */
 const MARGIN = 22;
+/** Room below it for the button that shows what lies outside. */
+const BELOW = 30;
 /** How far the picture of a pan reaches beyond the window, in its longer side. */
 const OVERSIZE = 0.25;
 
@@ -45,8 +47,8 @@ export class MapView {
   lassoMode = false;
   private zoom: ZoomBehavior<HTMLCanvasElement, unknown>;
   private requested = 0;
-  private width = 1;
-  private height = 1;
+  width = 1;
+  height = 1;
   private observer: ResizeObserver;
   private index: { scene: Scene; tree: Flatbush } | null = null;
   private hovered: number | null = null;
@@ -121,15 +123,18 @@ export class MapView {
   }
 
   /** Pixels per page unit when the whole map is shown. */
-  private fitScale(): number {
-    const { width, height } = this.scenes.bounds(this.store.state);
-    return Math.max(1e-6, Math.min((this.width - 2 * MARGIN) / width, (this.height - 2 * MARGIN) / height));
+  private fitScale(window: Size = this): number {
+    return this.scaleOf(this.scenes.bounds(this.store.state), window);
+  }
+
+  private scaleOf(box: Size, window: Size): number {
+    const below = this.outside ? BELOW : 0;
+    return Math.max(1e-6, Math.min((window.width - 2 * MARGIN) / box.width, (window.height - 2 * MARGIN - below) / box.height));
   }
 
   /** The magnification at which far prototypes are in sight too; 1 where there are none. */
   private zoomOfAll(): number {
-    const [box, all] = [this.scenes.bounds(this.store.state), this.scenes.bounds(this.store.state, true)];
-    return Math.min(1, Math.min((this.width - 2 * MARGIN) / all.width, (this.height - 2 * MARGIN) / all.height) / Math.min((this.width - 2 * MARGIN) / box.width, (this.height - 2 * MARGIN) / box.height));
+    return Math.min(1, this.scaleOf(this.scenes.bounds(this.store.state, true), this) / this.fitScale());
   }
 
   /** Shows everything, however far away. */
@@ -153,7 +158,8 @@ export class MapView {
   restore(): void {
     const fit = this.fitScale();
     const box = this.scenes.bounds(this.store.state);
-    const view = this.store.state.view ?? { x: box.x, y: box.y, zoom: 1 };
+    const below = this.outside ? BELOW / (2 * fit) : 0;
+    const view = this.store.state.view ?? { x: box.x, y: box.y + below, zoom: 1 };
     const scale = fit * view.zoom;
     this.zoom.scaleExtent([fit * Math.min(FURTHEST, 0.9 * this.zoomOfAll()), fit * NEAREST]);
     const transform = zoomIdentity.translate(this.width / 2 - view.x * scale, this.height / 2 - view.y * scale).scale(scale);
@@ -205,6 +211,14 @@ export class MapView {
     const { k, x, y } = zoomTransform(this.canvas);
     const fit = this.fitScale();
     return { scale: k, x, y, markScale: fit * (k / fit) ** GROWTH };
+  }
+
+  /** How the map lies on a sheet of another size: what is in the middle here is in the middle there. */
+  screenOn(sheet: Size): Screen {
+    const fit = this.fitScale(sheet);
+    const { x, y, zoom } = this.store.state.view ?? { ...this.scenes.bounds(this.store.state), zoom: 1 };
+    const scale = fit * zoom;
+    return { scale, x: sheet.width / 2 - x * scale, y: sheet.height / 2 - y * scale, markScale: fit * zoom ** GROWTH };
   }
 
   emphasis(): Emphasis {
@@ -305,7 +319,7 @@ export class MapView {
       const side = Math.max(8, mark.side * screen.markScale);
       const [dx, dy] = [Math.abs(px - mark.x) * screen.scale, Math.abs(py - mark.y) * screen.scale];
       const [width, height] = tile(mark, side);
-      const inside = isSquare(mark, this.store.state.glyph) ? dx <= width / 2 && dy <= height / 2 : Math.hypot(dx, dy) <= side * RADIUS;
+      const inside = areSquare(scene.stage, this.store.state.glyph) ? dx <= width / 2 && dy <= height / 2 : Math.hypot(dx, dy) <= side * RADIUS;
       if (inside && (best === null || layout.side[k] < layout.side[best])) best = k;
     }
     return best;

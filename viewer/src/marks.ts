@@ -2,7 +2,7 @@
 
 import { classColor, mixed, type Theme } from "./colors";
 import type { MapData } from "./data";
-import type { Mark } from "./scene";
+import type { Mark, Stage } from "./scene";
 import type { Glyph } from "./state";
 
 /** What all marks of a drawing share. */
@@ -23,9 +23,9 @@ export function tile(mark: Mark, side: number): [number, number] {
   return [side * ratio, side / ratio];
 }
 
-/** Whether a mark is a square or a tile; discs and pies are round. */
-export function isSquare(mark: Mark, glyph: Glyph): boolean {
-  return mark.stage.sprites !== null || (glyph === "profile" && mark.stage.level.profiles !== null);
+/** Whether the marks of a level are squares or tiles; discs and pies are round. */
+export function areSquare(stage: Stage, glyph: Glyph): boolean {
+  return stage.sprites !== null || (glyph === "profile" && stage.level.profiles !== null);
 }
 
 /** Width of the frame around a picture. */

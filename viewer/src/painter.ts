@@ -3,7 +3,7 @@
 import type { Theme } from "./colors";
 import type { MapData } from "./data";
 import { drawLinks } from "./links";
-import { drawMark, isSquare, RADIUS, tile, type Look } from "./marks";
+import { areSquare, drawMark, RADIUS, tile, type Look } from "./marks";
 import { NAME_FONT, placedNames, type PlacedName } from "./placing";
 import { drawSamples, drawSampleRing, type Screen } from "./samples";
 import type { Mark, Scene } from "./scene";
@@ -113,7 +113,7 @@ function drawRings(context: CanvasRenderingContext2D, scene: Scene, screen: Scre
     }
     context.lineWidth = emphasis.selected.has(k) ? 2.5 : 1.5;
     context.beginPath();
-    if (isSquare(mark, glyph)) {
+    if (areSquare(scene.stage, glyph)) {
       const [width, height] = tile(mark, side);
       context.roundRect(x - width / 2 - 2, y - height / 2 - 2, width + 4, height + 4, 5);
     } else {

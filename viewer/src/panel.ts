@@ -53,7 +53,7 @@ function onePrototype(context: PanelContext, k: number): HTMLElement {
     h("h2", {}, `Prototype ${k}`),
     label !== null && h("p", { class: "gm-label" }, short(label, 200)),
     portraits(data, stage, k),
-    !data.pictures && quote(data, membersOf(stage.level, k)[0], 400),
+    !data.pictures && quote(data, membersOf(stage.level, k)[0], 400, label),
     facts(data, stage, k),
     data.classes && h("h3", {}, "Classes"),
     classBars(data, stage, k, theme, 6),

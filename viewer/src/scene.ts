@@ -51,8 +51,8 @@ export class Scenes {
   private frames = new Map<string, Frame>();
   private layouts = new Map<string, Layout>();
   private boxes = new Map<string, Box>();
-  /** All levels are turned alike, as the last. */
-  private turn: number;
+  /** How far the map is turned on the page, in radians: all levels alike, as the last. */
+  readonly turn: number;
   private sprites = new Map<string, Sprites>();
   private colorings = new Map<string, Coloring>();
   private stages = new Map<string, Stage>();

@@ -5,6 +5,11 @@
 
 import { idOf, type Level, type MapData } from "./data";
 
+/** What is looked through. */
+export function searched(data: MapData): string[] {
+  return ["ids", ...(data.classes ? ["classes"] : []), ...(data.columns.some(({ text }) => text) ? ["text"] : [])];
+}
+
 export interface Found {
   prototypes: Set<number>;
   /** One flag for each sample; null when prototypes were named. */

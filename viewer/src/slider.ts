@@ -2,7 +2,7 @@
 
 import { curveMonotoneX, line } from "d3-shape";
 import type { MapData } from "./data";
-import { h, s, shown } from "./dom";
+import { count, h, s, shown } from "./dom";
 import { term } from "./glossary";
 import type { Store } from "./state";
 
@@ -13,6 +13,7 @@ interface Series {
   name: string;
   values: (number | null)[];
   dash: string;
+  digits: number;
 }
 
 export class Slider {
@@ -56,6 +57,8 @@ export class Slider {
     const ticks = data.levels.map((level, i) =>
       h("button", { type: "button", style: `left:${(100 * i) / last}%`, click: () => this.goTo(i) }, level.prototypes.toLocaleString("en")),
     );
+    // As wide as its longest text, so that the track stays where it is.
+    this.label.dataset.widest = count(Math.max(...data.levels.map((level) => level.prototypes)), "prototype");
     this.element = h(
       "section",
       { class: "gm-path", "aria-label": "From few prototypes to many" },
@@ -71,7 +74,7 @@ export class Slider {
     const { level } = this.store.state;
     const n = this.data.levels[Math.round(level)].prototypes;
     this.input.value = String(level);
-    this.label.textContent = `${n.toLocaleString("en")} prototypes`;
+    this.label.textContent = count(n, "prototype");
     const x = String((100 * level) / (this.data.levels.length - 1));
     this.cursor.setAttribute("x1", x);
     this.cursor.setAttribute("x2", x);
@@ -119,23 +122,23 @@ export class Slider {
     const { levels } = this.data;
     const silhouette = this.data.silhouetteOf === "classes" ? "silhouette of classes" : "silhouette of members";
     return [
-      { name: "loss", values: levels.map((level) => level.loss), dash: "" },
-      { name: silhouette, values: levels.map((level) => level.silhouette), dash: "4 3" },
-      { name: "homogeneity", values: levels.map((level) => level.homogeneity), dash: "1.5 3" },
+      { name: "loss", values: levels.map((level) => level.loss), dash: "", digits: 4 },
+      { name: silhouette, values: levels.map((level) => level.silhouette), dash: "4 3", digits: 3 },
+      { name: "homogeneity", values: levels.map((level) => level.homogeneity), dash: "1.5 3", digits: 3 },
     ].filter(({ values }) => values.some((value) => value !== null));
   }
 
   /** Each line on a scale of its own: what matters is where it bends. */
   private chart(): SVGSVGElement {
     const last = this.data.levels.length - 1;
-    const lines = this.series().flatMap(({ name, values, dash }) => {
+    const lines = this.series().flatMap(({ name, values, dash, digits }) => {
       const known = values.filter((value): value is number => value !== null);
       const [low, high] = [Math.min(...known), Math.max(...known)];
       const points = values.flatMap((value, i): [number, number, number][] =>
         value === null ? [] : [[(100 * i) / last, 46 - (high > low ? (value - low) / (high - low) : 0.5) * 40, value]],
       );
       const path = line<[number, number, number]>().curve(curveMonotoneX)(points) ?? "";
-      return [s("path", { d: path, class: "gm-line", "stroke-dasharray": dash || null }, s("title", {}, `${name}: ${known.map((value) => shown(value)).join(", ")}`))];
+      return [s("path", { d: path, class: "gm-line", "stroke-dasharray": dash || null }, s("title", {}, `${name}: ${known.map((value) => shown(value, digits)).join(", ")}`))];
     });
     return s(
       "svg",
@@ -158,9 +161,9 @@ export class Slider {
     const element = h("ul", { class: "gm-path-key" }, ...entries);
     const tell = () => {
       const at = Math.round(this.store.state.level);
-      this.series().forEach(({ values }, i) => {
+      this.series().forEach(({ values, digits }, i) => {
         const value = values[at];
-        entries[i].lastElementChild!.textContent = value === null ? "–" : shown(value);
+        entries[i].lastElementChild!.textContent = value === null ? "–" : shown(value, digits);
       });
     };
     this.store.listen(tell);

@@ -8,14 +8,16 @@ import { labelsOf, type MapData } from "./data";
 import { count, h, short } from "./dom";
 import { exportMenu } from "./exports";
 import type { Figure } from "./figure";
+import { noun } from "./glossary";
 import { footer, helpDialog, sentence } from "./help";
 import { HoverCard } from "./hover";
 import { keyActions } from "./keys";
 import { legend } from "./legend";
 import { MapView, type Target } from "./map";
-import { printing } from "./print";
+import type { Size } from "./painter";
+import { printing, type Printer } from "./print";
 import { Scenes } from "./scene";
-import { Search, type Found } from "./search";
+import { Search, searched, type Found } from "./search";
 import { sideOf } from "./side";
 import { Slider } from "./slider";
 import type { TraitKind } from "./traits";
@@ -48,7 +50,7 @@ class Page implements Viewer {
     side: h("div", { class: "gm-side-inside", id: "gm-side", role: "tabpanel", tabindex: 0 }),
     live: h("div", { class: "gm-live", "aria-live": "polite" }),
     found: h("span", { class: "gm-found" }),
-    query: h("input", { type: "search", placeholder: "Search ids, classes, text", "aria-label": "Search", autocomplete: "off", spellcheck: "false" }),
+    query: h("input", { type: "search", "aria-label": "Search", autocomplete: "off", spellcheck: "false" }),
     subtitle: h("p", {}),
     outside: h("button", { type: "button", class: "gm-outside", hidden: true, title: "They lie far from the others, which would be small with them in sight" }),
     sheet: h("button", { type: "button", class: "gm-sheet", "aria-expanded": "false", "aria-controls": "gm-side", "aria-label": "Details" }, h("i", {})),
@@ -56,6 +58,7 @@ class Page implements Viewer {
     tabs: TABS.map(([tab, name]) => h("button", { type: "button", role: "tab", id: `gm-tab-${tab}`, "aria-controls": "gm-side", "data-tab": tab }, name)),
   };
   private help: HTMLDialogElement;
+  private printer!: Printer;
   private card: HoverCard;
   private kind: TraitKind | null = null;
 
@@ -66,7 +69,6 @@ class Page implements Viewer {
   ) {
     const { address } = options;
     this.start = startState(data);
-    this.help = helpDialog(data);
     this.card = new HoverCard(data, () => this.scenes.nearest(this.store.state, this.theme()), () => this.theme());
     const limits = {
       levels: data.levels.length,
@@ -80,7 +82,9 @@ class Page implements Viewer {
     // A view that was asked for is one of the map as it lies on a wide window.
     const upright = this.store.state.view === null && root.clientWidth > 0 && root.clientWidth < 0.7 * innerHeight;
     this.scenes = new Scenes(data, upright);
+    this.help = helpDialog(data, this.scenes.turn);
     this.search = new Search(data);
+    this.parts.query.placeholder = `Search ${searched(data).join(", ")}`;
     this.controls = controls(data, this.store);
     this.map = new MapView(data, this.store, this.scenes, () => this.theme(), () => this.found(), {
       hover: (target, x, y) => this.card.show(target, x, y),
@@ -143,11 +147,15 @@ class Page implements Viewer {
       h("div", { class: "gm-search" }, parts.query, parts.found),
       h("button", { type: "button", class: "gm-about", title: "How to read this (?)", "aria-label": "How to read this", click: () => this.explain() }, "?"),
       h("button", { type: "button", class: "gm-theme", title: "Light or dark (d)", "aria-label": "Light or dark", click: () => this.toggleTheme() }, "◐"),
-      exportMenu({
-        figure: () => this.figure(),
-        level: () => this.data.levels[Math.round(this.store.state.level)],
-        announce: (text) => this.announce(text),
-      }),
+      exportMenu(
+        {
+          figure: () => this.figure(this.map),
+          print: () => this.printer.figure(),
+          level: () => this.data.levels[Math.round(this.store.state.level)],
+          announce: (text) => this.announce(text),
+        },
+        this.ends.signal,
+      ),
     );
     const zoomers = h(
       "div",
@@ -164,7 +172,7 @@ class Page implements Viewer {
     const stage = h("div", { class: "gm-stage" }, this.controls.element, this.map.element, parts.legend, this.slider?.element ?? null);
     this.root.classList.add("gm");
     this.root.replaceChildren(header, h("div", { class: "gm-body" }, stage, side), footer(data, () => this.explain(".gm-made")), parts.live, this.help);
-    printing(this.root, () => this.figure(), this.ends.signal);
+    this.printer = printing(this.root, { here: () => this.figure(this.map), on: (sheet) => this.figure(sheet) }, this.ends.signal);
   }
 
   /** Opens "How to read this", at its beginning or at a part of it. */
@@ -175,10 +183,10 @@ class Page implements Viewer {
     else this.help.scrollTop = 0;
   }
 
-  private figure(): Figure {
-    const { clientWidth: width, clientHeight: height } = this.map.element;
+  /** What the window shows, on a sheet of some size. */
+  private figure({ width, height }: Size): Figure {
     const emphasis = { ...this.map.emphasis(), hovered: null, samples: [] };
-    return { data: this.data, state: this.store.state, scene: this.scenes.at(this.store.state, LIGHT), screen: this.map.screen(), emphasis, width, height };
+    return { data: this.data, state: this.store.state, scene: this.scenes.at(this.store.state, LIGHT), screen: this.map.screenOn({ width, height }), emphasis, width, height };
   }
 
   private silence = 0;
@@ -241,12 +249,21 @@ class Page implements Viewer {
     const { query, lasso, tabs } = this.parts;
     query.addEventListener("input", () => this.store.set({ query: query.value }));
     lasso.addEventListener("click", () => this.setLasso(!this.map.lassoMode));
-    for (const tab of tabs) {
+    tabs.forEach((tab, i) => {
       tab.addEventListener("click", () => {
         this.setSheet(true);
         this.store.set({ tab: tab.dataset.tab as Tab });
       });
-    }
+      // Only the tab that is shown is in the order of the focus; arrows lead to the others.
+      tab.addEventListener("keydown", (event) => {
+        const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+        if (!step) return;
+        event.preventDefault();
+        const next = tabs[(i + step + tabs.length) % tabs.length];
+        next.focus();
+        next.click();
+      });
+    });
     this.parts.sheet.addEventListener("click", () => this.setSheet(!this.root.classList.contains("gm-open")));
     this.parts.outside.addEventListener("click", () => this.map.showAll());
     // A word that was pressed says what it means.
@@ -313,7 +330,7 @@ class Page implements Viewer {
     if (differs("level", "glyph", "color", "axes", "size", "spread", "samples")) this.map.point(null, 0, 0);
     if (differs("query") && this.parts.query.value !== state.query) this.parts.query.value = state.query;
     if (differs("query") || newLevel) this.tellFound();
-    if (newLevel) this.parts.subtitle.replaceChildren(h("b", {}, `${count(stage.level.prototypes, "prototype")} of ${count(this.data.samples, "sample")}`), ` ${sentence(this.data, stage.level.prototypes)}`);
+    if (newLevel) this.parts.subtitle.replaceChildren(h("b", {}, `${count(stage.level.prototypes, "prototype")} of ${count(this.data.samples, noun(this.data))}`), ` ${sentence(this.data, stage.level.prototypes)}`);
     if (differs("level", "axes", "size", "spread", "samples", "view") && before) this.map.restore();
     if (differs("level", "axes", "size", "spread", "samples", "view")) this.tellOutside();
     const zoomed = state.view?.zoom !== before?.view?.zoom;
@@ -343,7 +360,7 @@ class Page implements Viewer {
 
   private tellFound(): void {
     const found = this.found();
-    this.parts.found.textContent = found ? `${count(found.count, "sample")} in ${count(found.prototypes.size, "prototype")}` : "";
+    this.parts.found.textContent = found ? `${count(found.count, noun(this.data))} in ${count(found.prototypes.size, "prototype")}` : "";
   }
 
   private fillSide(state: State, theme: Theme): void {

@@ -233,6 +233,29 @@ test("a page of others is told what is selected, keeps its keys, and gives the m
   assert.deepEqual(found, { told: ["4,2"], height: 500, theme: "auto" });
 });
 
+test("in a narrow part of a wide page, the map has its details as a sheet, and nothing is cut", async () => {
+  await opened("shapes", { width: 1400, height: 900 });
+  const mounted = (width) =>
+    page.evaluate(async (width) => {
+      const data = await gromap.decode(document.getElementById("gromap-data").textContent);
+      const root = document.getElementById("gromap");
+      (window.shown ?? gromap.viewer).destroy();
+      root.style.cssText = `--gromap-height:520px;width:${width}px`;
+      window.shown = gromap.mount(root, data);
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+      const box = (part) => document.querySelector(part).getBoundingClientRect();
+      const parts = [...document.querySelectorAll(".gm-header *, .gm-legend *, .gm-map, .gm-tabs *")].filter((part) => part.checkVisibility() && !part.closest(".gm-legend-colors"));
+      return {
+        map: box(".gm-map > canvas").width / width,
+        outside: parts.filter((part) => part.getBoundingClientRect().right > width + 1 || part.getBoundingClientRect().bottom > 521).map(({ className }) => className),
+        beside: box(".gm-side").left > box(".gm-map").right - 2,
+      };
+    }, width);
+  assert.deepEqual(await mounted(640), { map: 1, outside: [], beside: false });
+  const wide = await mounted(1100);
+  assert.deepEqual([wide.outside, wide.beside], [[], true]);
+});
+
 test("the widget of a notebook shows the map and tells Python what is selected", async () => {
   await opened("shapes");
   // The page taken apart as python/gromap/_widget.py does it, and its own code to render.

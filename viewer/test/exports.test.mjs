@@ -65,6 +65,19 @@ test("PNG is twice the size, white or transparent", async () => {
   assert.deepEqual(clear.corner, [0, 0, 0, 0]);
 });
 
+test("the menu closes when something else is pressed, and by Escape, which keeps the selection", async () => {
+  await opened("shapes", { hash: "selected=3&tab=prototype" });
+  const shown = () => page.locator(".gm-export > div").isVisible();
+  await page.click(".gm-export summary");
+  assert.equal(await shown(), true);
+  await page.keyboard.press("Escape");
+  assert.equal(await shown(), false);
+  assert.deepEqual(await page.evaluate(() => gromap.viewer.state.selected), [3]);
+  await page.click(".gm-export summary");
+  await page.click(".gm-footer");
+  assert.equal(await shown(), false);
+});
+
 test("CSV of all samples has all of them", async () => {
   await opened("shapes");
   const { content } = await exported("CSV of all samples");
@@ -77,4 +90,77 @@ test("CSV has numbers and text, but no formulas", async () => {
   const [head, ...lines] = content.toString().trimEnd().split("\r\n");
   assert.match(head, /,'=1\+1,__proto__,/);
   for (const line of lines) assert.match(line, /,'-2\+3,-\d+,/);
+});
+
+/** What an exported SVG shows: marks as circles around boxes, names with their boxes, and lines that lead to them. */
+const partsOf = (svg) =>
+  page.evaluate((svg) => {
+    const holder = document.createElement("div");
+    holder.append(document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true));
+    document.body.append(holder);
+    const map = holder.querySelector("svg > svg");
+    const boxes = (selector) => [...map.querySelectorAll(selector)].map((element) => element.getBBox()).map(({ x, y, width, height }) => ({ x, y, width, height }));
+    const lines = [...map.querySelectorAll("path[fill=none]")].map((path) => path.getAttribute("d").match(/-?[\d.]+/g).map(Number));
+    const parts = { marks: boxes("g > rect, g > circle"), names: boxes("text"), texts: [...map.querySelectorAll("text")].map((name) => name.textContent), lines };
+    holder.remove();
+    return parts;
+  }, svg);
+
+/** Whether a point is well inside a box. */
+const inside = ([x, y], box, margin) => x > box.x + margin && y > box.y + margin && x < box.x + box.width - margin && y < box.y + box.height - margin;
+
+for (const [name, options] of [["text", {}], ["text", { width: 390, height: 844, touch: true }], ["named", {}], ["graph", {}], ["path", { hash: "level=7" }], ["path", { hash: "level=0" }]]) {
+  test(`names of ${name} ${JSON.stringify(options)} are apart, and their lines cross no mark and no name`, async () => {
+    await opened(name, options);
+    const { marks, names, texts, lines } = await partsOf((await exported("SVG")).content.toString());
+    assert.ok(names.length >= 3, `${names.length} names`);
+    names.forEach((a, i) => {
+      for (const b of names.slice(i + 1)) {
+        const [wide, high] = [Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x), Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y)];
+        assert.ok(wide < 1 || high < 2.5, `${texts[i]} lies on another`);
+      }
+    });
+    // A text that comes again stands in another region.
+    texts.forEach((text, i) => {
+      const again = texts.findIndex((other, j) => j > i && other === text);
+      if (again > 0) assert.ok(Math.hypot(names[i].x - names[again].x, names[i].y - names[again].y) > 60, `${text} is said twice`);
+    });
+    for (const [x, y, u, v] of lines) {
+      const points = Array.from({ length: 41 }, (_, i) => [x + ((u - x) * i) / 40, y + ((v - y) * i) / 40]);
+      const crossed = marks.filter((mark) => points.slice(2).some((point) => inside(point, mark, 2)));
+      const written = names.filter((box) => points.slice(0, -2).some((point) => inside(point, box, 3)));
+      assert.deepEqual([crossed, written], [[], []], `the line from ${x}, ${y} to ${u}, ${v}`);
+    }
+  });
+}
+
+test("figures have names, profiles with what their bars are, and a legend whose parts do not touch", async () => {
+  await opened("table");
+  const { content } = await exported("SVG");
+  const found = await page.evaluate((svg) => {
+    const holder = document.createElement("div");
+    holder.append(document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true));
+    document.body.append(holder);
+    const root = holder.firstChild;
+    const legend = [...root.children].filter(({ tagName }) => tagName === "text").map((item) => ({ text: item.textContent, box: item.getBBox() }));
+    const shapes = [...root.children].filter(({ tagName }, i) => /rect|circle|line/.test(tagName) && i > 1).map((item) => item.getBBox());
+    const parts = [...legend.map(({ box }) => box), ...shapes].map(({ x, y, width, height }) => ({ x, y, width, height }));
+    const inner = root.querySelector("svg");
+    const bars = inner.querySelectorAll("g > path").length;
+    const names = [...inner.querySelectorAll("text")].map((name) => name.textContent);
+    const result = { texts: legend.map(({ text }) => text), parts, bars, names, top: Number(inner.getAttribute("height")), bottom: Number(root.getAttribute("height")) };
+    holder.remove();
+    return result;
+  }, content.toString());
+  assert.equal(found.bars, 20);
+  assert.deepEqual([...new Set(found.names)].sort(), ["high", "low", "middle"]);
+  assert.deepEqual(found.texts.slice(0, 4), ["low", "middle", "high", "bars: height · width · depth · noise · mass · charge"]);
+  assert.match(found.texts.at(-1), /^[\d.]+ % of weight$/);
+  found.parts.forEach((a, i) => {
+    assert.ok(a.y >= found.top && a.y + a.height <= found.bottom, `${JSON.stringify(a)} is below the map and on the page`);
+    for (const b of found.parts.slice(i + 1)) {
+      const apart = a.x + a.width <= b.x + 1 || b.x + b.width <= a.x + 1 || a.y + a.height <= b.y + 1 || b.y + b.height <= a.y + 1;
+      assert.ok(apart, `${JSON.stringify(a)} and ${JSON.stringify(b)}`);
+    }
+  });
 });

@@ -43,3 +43,48 @@ export async function exported(name) {
   await page.click(".gm-export summary");
   return saved(() => page.click(`.gm-export button:text-is("${name}")`));
 }
+
+/** Times of the frames of a pan with the mouse, in milliseconds. What else runs on the machine is not the page's: the best of three
+ *  pans counts. They are long enough for the map to be drawn anew on the way, and that counts as well. */
+export async function panned() {
+  const pans = [];
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const frames = await page.evaluate(pan);
+    assert.ok(Math.abs(frames.at(-1).x - frames[1].x - 8 * (frames.length - 2)) < 4, "the map moved with the mouse");
+    const times = frames.slice(2).map(({ time }) => time).sort((a, b) => a - b);
+    const mean = times.reduce((sum, time) => sum + time, 0) / times.length;
+    pans.push({ mean, toString: () => `${mean.toFixed(1)} ms a frame in the mean, ${times[Math.floor(times.length / 2)].toFixed(1)} in the middle, ${times.at(-1).toFixed(1)} at most` });
+  }
+  return pans.sort((a, b) => a.mean - b.mean)[0];
+}
+
+function pan() {
+  const map = document.querySelector(".gm-map > canvas");
+  const copy = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const box = map.getBoundingClientRect();
+  const mouse = (type, target, i) => {
+    const place = { clientX: box.x + 150 + 8 * i, clientY: box.y + 250 + 2 * i };
+    target.dispatchEvent(new MouseEvent(type, { ...place, view: window, bubbles: true, cancelable: true, buttons: 1 }));
+  };
+  return new Promise((resolve) => {
+    const found = [];
+    let last = performance.now();
+    mouse("mousedown", map, 0);
+    const tick = () => {
+      // Copying the map waits until it is really drawn.
+      copy.drawImage(map, 0, 0, 1, 1);
+      copy.getImageData(0, 0, 1, 1);
+      const now = performance.now();
+      found.push({ time: now - last, x: (window.shown ?? gromap.viewer).placeOf(0)[0] });
+      last = now;
+      if (found.length > 60) {
+        mouse("mouseup", window, found.length);
+        resolve(found);
+      } else {
+        mouse("mousemove", window, found.length);
+        requestAnimationFrame(tick);
+      }
+    };
+    requestAnimationFrame(tick);
+  });
+}

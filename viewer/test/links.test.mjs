@@ -66,6 +66,15 @@ test("links are in the legend, in the panel, in the list and in the words", asyn
   await page.screenshot({ path: `${SHOTS}graph.png` });
 });
 
+test("what is known of the fit is among the first facts: the coreset of a part, the weights of views", async () => {
+  await opened("graph");
+  assert.match(await text(".gm-overview"), /nodes\s+480.*made of\s+a graph.*strongest link\s+[\d.]+ % of all edges.*coreset\s+480 of 12,000 people/s);
+  await page.locator('.gm-overview .gm-term:text-is("coreset")').click();
+  assert.match(await text(".gm-live"), /part of the data/);
+  await opened("views");
+  assert.match(await text(".gm-overview"), /weights of views\s+25\.0 %, 75\.0 %/);
+});
+
 test("a link in the panel leads to the other end", async () => {
   await opened("graph", { hash: "selected=0&tab=prototype" });
   const [first] = (await links()).filter(({ from, to }) => from === 0 || to === 0);

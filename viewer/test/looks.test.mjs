@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { opened, page, text } from "./harness.mjs";
-import { drawn, settled, SHOTS, state } from "./pages.mjs";
+import { drawn, placeOf, settled, SHOTS, state } from "./pages.mjs";
 
 test("marks and colours can be chosen, and look different", async () => {
   await opened("shapes");
@@ -36,8 +36,9 @@ const seenSamples = () =>
     const { data: pixels, at } = readMap();
     const seen = Array.from(data.classes.of, (of, i) => {
       const [x, y] = [low[0] + step[0] * steps[2 * i] - a.map[0], -(low[1] + step[1] * steps[2 * i + 1]) - a.map[1]];
-      const from = at(a.screen[0] + c * x - s * y, a.screen[1] + s * x + c * y);
-      return { of, color: [...pixels.slice(from, from + 3)], alpha: pixels[from + 3] };
+      const place = { x: a.screen[0] + c * x - s * y, y: a.screen[1] + s * x + c * y };
+      const from = at(place.x, place.y);
+      return { ...place, of, color: [...pixels.slice(from, from + 3)], alpha: pixels[from + 3] };
     });
     const palette = data.palette.slice(0, data.classes.names.length).map((color) => [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16)));
     return { seen, palette, ring: data.classes.names.indexOf("ring") };
@@ -61,14 +62,37 @@ for (const name of ["shapes", "soft"]) {
     const found = (await seenSamples()).seen;
     const alphas = (keep) => mean(found.filter(({ of }) => (of === ring) === keep).map(({ alpha }) => alpha));
     assert.ok(alphas(true) > 200 && alphas(false) < 80, `${alphas(true)} found, ${alphas(false)} not`);
-    await page.fill('input[type="search"]', "");
+  });
+
+  test(`put away, nothing of the samples of ${name} is left`, async () => {
+    await opened(name, { hash: "glyph=disc&names=false&size=0.4&spread=false" });
+    const before = (await drawn(page)).count;
     await page.click('[data-toggle="samples"]');
-    await page.evaluate(() => gromap.viewer.update({ spread: false }));
     await settled(page);
-    // Most samples lie under the mark of their prototype; the others leave their places bare.
-    const bare = (samples) => samples.filter(({ alpha }) => alpha === 0).length;
-    const without = bare((await seenSamples()).seen);
-    assert.ok(bare(seen) === 0 && without > 5, `${bare(seen)} places are bare with the layer, ${without} without`);
+    assert.notEqual((await drawn(page)).count, before);
+    await page.click('[data-toggle="samples"]');
+    await settled(page);
+    assert.equal((await drawn(page)).count, before, "as many pixels are drawn as before");
+    // Close by, marks are small beside the distances between samples: many places are bare without the layer, none with it.
+    const { x, y } = await placeOf(page, 0);
+    await page.mouse.move(x, y);
+    for (let i = 0; i < 20 && ((await state(page)).view?.zoom ?? 1) < 12; i++) {
+      await page.mouse.wheel(0, -150);
+      await settled(page);
+    }
+    await page.mouse.move(5, 5);
+    await settled(page);
+    const bare = async () => {
+      const { width, height } = await page.locator(".gm-map").boundingBox();
+      const inSight = (await seenSamples()).seen.filter(({ x, y }) => x > 5 && y > 5 && x < width - 5 && y < height - 5);
+      assert.ok(inSight.length > 40, `${inSight.length} samples are in sight`);
+      return mean(inSight.map(({ alpha }) => Number(alpha === 0)));
+    };
+    const without = await bare();
+    await page.keyboard.press("s");
+    await settled(page);
+    const covered = await bare();
+    assert.ok(covered === 0 && without > 0.2, `${covered} of the places are bare with the layer, ${without} without`);
   });
 }
 

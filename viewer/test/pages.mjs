@@ -112,6 +112,6 @@ export function drawn(page) {
 /** Where a prototype is drawn, on the page. */
 export async function placeOf(page, k) {
   const [x, y] = await page.evaluate((k) => gromap.viewer.placeOf(k), k);
-  const box = await page.locator(".gm-map canvas").boundingBox();
+  const box = await page.locator(".gm-map > canvas").boundingBox();
   return { x: box.x + x, y: box.y + y };
 }

@@ -28,6 +28,42 @@ test("a question mark explains the map and lists its keys, and every key does so
   assert.equal((await state(page)).samples, true);
 });
 
+/** Keys, as the dialog lists them, with what is different after each press. */
+const EFFECTS = [
+  ["← ↑ → ↓", [["ArrowLeft", "place"], ["ArrowUp", "place"], ["ArrowRight", "place"], ["ArrowDown", "place"]]],
+  ["+ −", [["+", "view"], ["-", "view"]]],
+  ["0", [["0", "view"]]],
+  ["n p", [["n", "selected"], ["n", "selected"], ["p", "selected"]]],
+  ["s", [["s", "samples"], ["s", "samples"]]],
+  ["l", [["l", "lasso"], ["l", "lasso"]]],
+  ["d", [["d", "theme"]]],
+  ["?", [["?", "help"], ["Escape", "help"]]],
+  ["/", [["/", "focus"]]],
+  ["Esc", [["Escape", "selected"]]],
+];
+
+test("every key that is listed does what is said", async () => {
+  await opened("shapes");
+  await page.keyboard.press("?");
+  const listed = await page.locator(".gm-help h3:has-text('Keys') + .gm-keys dt").allInnerTexts();
+  assert.deepEqual(listed.sort(), EFFECTS.map(([keys]) => keys).sort());
+  await page.keyboard.press("Escape");
+  await page.locator(".gm-map > canvas").focus();
+  const now = () =>
+    page.evaluate(() => {
+      const { view, selected, samples, theme } = gromap.viewer.state;
+      const lasso = document.querySelector('[aria-label="Lasso"]').getAttribute("aria-pressed");
+      const help = document.querySelector(".gm-help").open;
+      return JSON.parse(JSON.stringify({ view, selected, samples, theme, lasso, help, place: gromap.viewer.placeOf(0), focus: document.activeElement.type ?? "" }));
+    });
+  for (const [key, effect] of EFFECTS.flatMap(([, presses]) => presses)) {
+    const before = await now();
+    await page.keyboard.press(key);
+    await settled(page);
+    assert.notDeepEqual((await now())[effect], before[effect], `${key} changes ${effect}`);
+  }
+});
+
 test("the footer is one short line, with the rest behind details", async () => {
   await opened("shapes");
   assert.match(await text(".gm-footer"), /^method tsnekhorn\s+seed 0\s+gromap \d+\.\d+\.\d+\s+details$/);
@@ -47,6 +83,26 @@ test("every figure says what it means, on hover and when it is pressed", async (
   assert.match(await text(".gm-live"), /as small as it can/);
   assert.match(await page.getAttribute('.gm-side .gm-term:text-is("homogeneity")', "title"), /one class each/);
 });
+
+for (const [name, hash] of [["shapes", "selected=3"], ["text", "selected=3"], ["table", "selected=3&color=feature%3A0"], ["graph", "selected=3"], ["soft", "selected=3&color=hardness"], ["named", "selected=4&color=number%3Astability"], ["path", "selected=3"]]) {
+  test(`no figure of ${name} is without its meaning`, async () => {
+    await opened(name, { hash });
+    const silent = [];
+    for (const tab of ["Overview", "Prototype", "Groups", "List"]) {
+      await page.getByRole("tab", { name: tab }).click();
+      const found = await page.evaluate(() => {
+        const names = [...document.querySelectorAll(".gm-facts dt, .gm-list th, .gm-difference th:last-child, .gm-path-key li, .gm-legend-ramp > span:first-child, .gm-legend-weights, .gm-legend-links")];
+        // Samples have columns of the user's own; features that stand out say what sd is beside their number.
+        const ours = names.filter((name) => name.checkVisibility() && !name.closest(".gm-sample, .gm-outstanding"));
+        const meaning = (name) => (name.querySelector("[data-meaning]")?.dataset.meaning ?? "") || name.title;
+        return { all: ours.length, silent: ours.filter((name) => meaning(name).length < 10).map((name) => name.textContent) };
+      });
+      assert.ok(found.all > 0, tab);
+      silent.push(...found.silent.map((name) => `${tab}: ${name}`));
+    }
+    assert.deepEqual(silent, []);
+  });
+}
 
 test("a prototype goes by its name, its class, its features or its text, whichever there is", async () => {
   const label = async (name, options) => {
@@ -75,17 +131,64 @@ test("bars of a profile have names", async () => {
   assert.match(await text(".gm-side .gm-outstanding"), /(height|width|depth|mass|charge).*\([+−][\d.]+ sd\)/s);
 });
 
-for (const [name, hash, dark] of [["shapes", "", false], ["shapes", "selected=3&tab=prototype", true], ["table", "selected=0,1&tab=groups", false], ["text", "tab=groups", true], ["path", "level=2", false], ["text", "tab=list", false]]) {
-  test(`axe finds nothing serious in ${name} ${hash} ${dark ? "dark" : "light"}`, async () => {
-    await opened(name, { hash, dark });
-    await page.evaluate(axe);
-    const serious = await page.evaluate(async () => {
-      const { violations } = await window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] });
-      return violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html }) => html).join(" ")}`);
-    });
-    assert.deepEqual(serious, []);
+/** What axe finds, on the page as it stands. */
+async function serious() {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { violations } = await window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] });
+    return violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html }) => html).join(" ")}`);
   });
 }
+
+const KINDS = ["shapes", "text", "table", "graph", "path", "named", "motley", "foreign"];
+
+for (const name of KINDS) {
+  test(`axe finds nothing serious in ${name}, on any tab, light and dark`, async () => {
+    await opened(name, { hash: "selected=0,1&kept=2" });
+    for (const tab of ["overview", "prototype", "groups", "list"]) {
+      for (const theme of ["light", "dark"]) {
+        await page.evaluate(([tab, theme]) => gromap.viewer.update({ tab, theme }), [tab, theme]);
+        await settled(page);
+        assert.deepEqual(await serious(), [], `${tab}, ${theme}`);
+      }
+    }
+  });
+
+  test(`axe finds nothing serious in ${name} on a phone, with its sheet down and up`, async () => {
+    await opened(name, { width: 390, height: 844, touch: true });
+    assert.deepEqual(await serious(), []);
+    await page.locator('[data-tab="list"]').tap();
+    await page.waitForFunction(() => getComputedStyle(document.querySelector(".gm-side")).transform === "none");
+    assert.deepEqual(await serious(), []);
+  });
+}
+
+test("axe finds nothing serious in the help, in the menu of exports, and beside a member", async () => {
+  await opened("shapes", { hash: "selected=3&tab=prototype" });
+  await page.click(".gm-thumb >> nth=1");
+  await page.click(".gm-export summary");
+  assert.deepEqual(await serious(), []);
+  await page.click(".gm-about");
+  assert.deepEqual(await serious(), []);
+});
+
+test("the ramp of colours is apart from the ground at both its ends, light and dark", async () => {
+  await opened("text");
+  for (const theme of ["light", "dark"]) {
+    await page.evaluate((theme) => gromap.viewer.update({ theme }), theme);
+    const contrasts = await page.evaluate(() => {
+      const numbers = (color) => color.match(/\d+/g).map(Number);
+      const luminance = (color) => {
+        const [r, g, b] = color.map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const paper = luminance(numbers(getComputedStyle(document.querySelector(".gm")).backgroundColor));
+      const stops = document.querySelector(".gm-ramp").style.background.match(/rgb\([^)]*\)/g).map((stop) => luminance(numbers(stop)));
+      return stops.map((stop) => (Math.max(stop, paper) + 0.05) / (Math.min(stop, paper) + 0.05));
+    });
+    assert.ok(contrasts.length > 4 && Math.min(...contrasts) >= 2, `${theme}: ${contrasts}`);
+  }
+});
 
 for (const dark of [false, true]) {
   test(`text has a contrast of 4.5 to its ground, ${dark ? "dark" : "light"}`, async () => {
@@ -117,6 +220,78 @@ test("the accessible tree has the tabs, the map, the legend and the facts as wor
   assert.match(tree, /button "Find disc"|button "disc"/);
   const { ids } = await facts(3);
   assert.ok(tree.includes(ids[0]));
+});
+
+/** Draws around some prototypes with the mouse, as far from their middle as the farthest. */
+async function encircle(prototypes) {
+  const places = await Promise.all(prototypes.map((k) => placeOf(page, k)));
+  const middle = { x: places.reduce((sum, { x }) => sum + x, 0) / places.length, y: places.reduce((sum, { y }) => sum + y, 0) / places.length };
+  const radius = 8 + Math.max(...places.map(({ x, y }) => Math.hypot(x - middle.x, y - middle.y)));
+  for (let i = 0; i <= 24; i++) {
+    const angle = (2 * Math.PI * i) / 24;
+    await page.mouse.move(middle.x + radius * Math.cos(angle), middle.y + radius * Math.sin(angle));
+    if (i === 0) await page.mouse.down();
+  }
+  await page.mouse.up();
+}
+
+test("groups by hand: encircle two sets, see what differs, and take the table along", async () => {
+  await opened("table", { width: 1400, height: 900 });
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  const of = (name) =>
+    page.evaluate(async (name) => {
+      const { classes, levels: [level] } = await gromap.decode(document.getElementById("gromap-data").textContent);
+      return Array.from({ length: level.prototypes }, (_, k) => k).filter((k) => classes.names[level.classes.of[level.classes.offsets[k]]] === name);
+    }, name);
+  const [low, high] = [await of("low"), await of("high")];
+  await page.getByRole("tab", { name: "Groups" }).click();
+  await page.click('[aria-label="Lasso"]');
+  await encircle(low);
+  assert.deepEqual([...(await state(page)).selected].sort(), [...low].sort());
+  assert.match(await text(".gm-difference"), new RegExp(`${low.length} prototypes against the rest of the map`));
+  await page.getByRole("button", { name: "Keep as A" }).click();
+  await page.keyboard.down("Shift");
+  await encircle(high);
+  await page.keyboard.up("Shift");
+  assert.match(await text(".gm-difference"), new RegExp(`A: ${low.length} prototypes, B: ${high.length} prototypes`));
+  await page.locator(".gm-difference").getByRole("button", { name: "Copy as table" }).click();
+  await page.waitForSelector(".gm-told");
+  const [head, ...rows] = (await page.evaluate(() => navigator.clipboard.readText())).split("\n").map((line) => line.split("\t"));
+  assert.deepEqual(head, ["what", "A", "B", "difference in sd"]);
+  const gaps = rows.map((row) => Math.abs(Number(row[3])));
+  assert.deepEqual(gaps, [...gaps].sort((a, b) => b - a), "the largest difference first");
+  const { content } = await saved(() => page.locator(".gm-difference").getByRole("button", { name: "Download CSV" }).click());
+  assert.equal(content.toString().trimEnd().split("\r\n").length, rows.length + 1);
+});
+
+test("in the heat map those alike are neighbours, and the most telling columns come first", async () => {
+  await opened("text", { hash: "tab=groups" });
+  const { content } = await saved(() => page.locator('.gm-groups button:text-is("Download CSV")').last().click());
+  const [head, ...rows] = content.toString().trimEnd().split("\r\n").map((line) => line.match(/("[^"]*"|[^,]*)(,|$)/g).map((cell) => cell.replace(/,$/, "")));
+  const { telling, features } = await page.evaluate(async () => {
+    const data = await gromap.decode(document.getElementById("gromap-data").textContent);
+    return { telling: [...data.telling.columns], features: data.features };
+  });
+  assert.deepEqual(head.slice(3, 3 + telling.length), telling.map((column) => features[column]));
+  // Rows next to each other are alike; rows ten apart are not.
+  const values = rows.map((row) => row.slice(3, 3 + telling.length).map(Number));
+  const spread = telling.map((_, j) => Math.sqrt(values.reduce((sum, row) => sum + row[j] ** 2, 0) / values.length));
+  const apart = (step) => values.slice(step).reduce((sum, row, i) => sum + Math.hypot(...row.map((value, j) => (value - values[i][j]) / spread[j])), 0) / (values.length - step);
+  assert.ok(apart(1) < 0.75 * apart(10), `${apart(1)} and ${apart(10)}`);
+});
+
+test("tabs are reached and changed by the keyboard", async () => {
+  await opened("table");
+  await page.locator(".gm-map > canvas").focus();
+  // From the map to the tabs, through whatever lies between.
+  for (let i = 0; i < 40 && (await page.evaluate(() => document.activeElement.getAttribute("role"))) !== "tab"; i++) await page.keyboard.press("Tab");
+  const shown = [];
+  for (const key of ["ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"]) {
+    await page.keyboard.press(key);
+    shown.push(await page.evaluate(() => `${document.activeElement.textContent} ${document.activeElement.getAttribute("aria-selected")}`));
+  }
+  assert.deepEqual(shown, ["Prototype true", "Groups true", "List true", "Overview true", "List true"]);
+  assert.ok(await page.locator(".gm-list table").isVisible());
 });
 
 test("groups: a heat map of features, and what a selection differs by", async () => {

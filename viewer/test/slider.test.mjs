@@ -297,7 +297,7 @@ test("on a phone, a finger drags it", async () => {
   await phone();
   const { down, move, up } = await finger();
   await down(0);
-  for (const level of [0.5, 1.5, 2.5, 3.5]) {
+  for (const level of [0.8, 1.5, 2.5, 3.5]) {
     await move(level);
     await follows(level);
   }

@@ -14,10 +14,10 @@ use crate::report::Report;
 
 const WIDTH: f64 = 960.0;
 const MARGIN: f64 = 20.0;
-/// Space above the map for its title.
-const HEAD: f64 = 64.0;
-/// Space below it for what an area means.
-const FOOT: f64 = 100.0;
+/// Space above the map for its title, and for a name above its highest mark.
+const HEAD: f64 = 80.0;
+/// Space below it for what bars and an area mean.
+const FOOT: f64 = 118.0;
 /// A page is at least as wide as a title.
 const LEAST_WIDTH: f64 = 420.0;
 /// Space to the right for the classes.
@@ -28,6 +28,10 @@ const LARGEST_KEY: f64 = 64.0;
 const NAMED: usize = 24;
 /// Characters of a name that are shown.
 const NAME_LENGTH: usize = 22;
+
+/// Bars of a profile that are named, and characters of their names.
+const MOST_BARS: usize = 12;
+const BAR_LENGTH: usize = 16;
 
 /// Colour of links, and the width of the strongest.
 const LINK: &str = "#8d94a1";
@@ -87,6 +91,9 @@ pub(crate) fn draw(report: &Report<'_>, (index, level): (usize, &Level<'_>)) -> 
     if let Some(strongest) = strongest(level.links()).filter(|_| report.is_graph()) {
         draw_link_key(&mut svg, strongest, page.1 - MARGIN);
     }
+    if let Some(bars) = pictures.bar_names(level) {
+        draw_bar_key(&mut svg, &bars, page.1 - MARGIN);
+    }
     draw_classes(&mut svg, report, level, page.0 - LEGEND);
     svg.push_str("</svg>\n");
     svg
@@ -108,6 +115,14 @@ impl<'r> Pictures<'r> {
     fn profiles<'l>(&self, level: &'l Level<'_>) -> Option<&'l Profiles> {
         let named = self.report.feature_names.is_some();
         level.profiles.as_ref().filter(|profiles| named && profiles.bins > 1)
+    }
+
+    /// What the bars of profiles are, from left to right, where each is one feature and they are few.
+    fn bar_names(&self, level: &Level<'_>) -> Option<String> {
+        let profiles = self.profiles(level).filter(|_| self.report.images.is_none())?;
+        let names = self.report.feature_names.as_ref()?;
+        let told = names.len() == profiles.bins && names.len() <= MOST_BARS;
+        told.then(|| names.iter().map(|name| shortened(name, BAR_LENGTH)).collect::<Vec<_>>().join(" · "))
     }
 
     /// The mean picture of a prototype as a link, and its ratio of width to height.
@@ -184,6 +199,12 @@ fn draw_sizes(svg: &mut String, level: &Level<'_>, marks: &[Mark], bottom: f64) 
         bottom - side / 2.0 + 4.5,
         Percent(weight),
     );
+}
+
+/// What the bars of profiles are, from left to right.
+fn draw_bar_key(svg: &mut String, bars: &str, bottom: f64) {
+    let (left, top) = (MARGIN, bottom - LARGEST_KEY - 10.0);
+    let _ = writeln!(svg, "<text x=\"{left}\" y=\"{top:.1}\" fill=\"#6b7280\">bars: {bars}</text>");
 }
 
 /// The share of the strongest link.

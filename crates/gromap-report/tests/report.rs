@@ -121,14 +121,13 @@ fn the_page_holds_the_model() {
 fn the_page_holds_links_and_facts() {
     let mut model = model();
     model.links = vec![(0, 2, 0.25), (1, 5, 0.125)];
-    let payload = Payload::of(&Report::new(&model).fact("weights of views", "0.4, 0.6").html().unwrap());
+    let payload = Payload::of(&Report::new(&model).fact("coreset", "60 of 6,000").html().unwrap());
     let links = &payload.header["levels"][0]["links"];
     assert_eq!((payload.u32s(&links["from"]), payload.u32s(&links["to"])), (vec![0, 1], vec![2, 5]));
     assert_eq!(payload.f32s(&links["share"]), [0.25, 0.125]);
     assert_eq!(payload.header["graph"], false);
     let facts = payload.header["facts"].as_array().unwrap();
-    assert!(facts.contains(&serde_json::json!(["made of", "samples"])), "{facts:?}");
-    assert_eq!(facts.last(), Some(&serde_json::json!(["weights of views", "0.4, 0.6"])));
+    assert_eq!(*facts, [serde_json::json!(["coreset", "60 of 6,000"])]);
     // Those of prototypes that are not there are left out.
     model.links.push((1, 6, 0.1));
     let payload = Payload::of(&Report::new(&model).html().unwrap());
@@ -380,6 +379,7 @@ fn an_svg_names_its_prototypes_and_shows_their_features() {
     let features = ["a", "b", "c", "d"].map(String::from).to_vec();
     let svg = Report::new(&model).feature_names(features).svg().unwrap();
     assert_eq!((svg.matches("<path d=").count(), svg.matches("<circle").count()), (6, 0));
+    assert!(svg.contains(">bars: a · b · c · d</text>"), "{svg}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use gromap::options::Level;
-use gromap::{GromovDr, Matrix, Method, Model, Plan, SampleWeights};
+use gromap::{Data, GromovDr, Matrix, Method, Model, Plan, SampleWeights, ViewWeights};
 use gromap_report::{Classes, Column, Images, Report};
 
 use crate::Folder;
@@ -15,6 +15,16 @@ const SHAPES: [&str; 5] = ["disc", "square", "bar", "cross", "ring"];
 
 /// Text that must stay text wherever it is shown.
 const HOSTILE: &str = "</script><img src=x onerror=\"window.hacked=1\"><b onclick='x'>&amp;";
+
+/// Names of other scripts, from right to left, and one that is too long for any place.
+const FOREIGN: [&str; 6] = [
+    "冬天的城市",
+    "مدينة بعيدة في الشتاء",
+    "Ἀθῆναι",
+    "भारत की राजधानी",
+    "🦊 a fox",
+    "a class with a name so long that no legend, no label and no card has a line that holds all of it",
+];
 
 const NUMERALS: [&str; 12] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
@@ -53,6 +63,8 @@ pub(crate) fn write(out: &Folder) -> Result<()> {
 
     let one = recipe.clone().prototypes(1).fit(&samples)?;
     out.write("one.html", &described(Report::new(&one), &shapes).html()?, start)?;
+    let two = recipe.clone().prototypes(2).fit(&samples)?;
+    out.write("two.html", &described(Report::new(&two), &shapes).html()?, start)?;
     let three = recipe.clone().prototypes(40).dims(3).fit(&samples)?;
     out.write("three.html", &described(Report::new(&three), &shapes).html()?, start)?;
 
@@ -64,6 +76,12 @@ pub(crate) fn write(out: &Folder) -> Result<()> {
     let model = recipe.clone().prototypes(25).fit(&colored.samples()?)?;
     out.write("colour.html", &described(Report::new(&model), &colored).html()?, start)?;
 
+    let half = few.samples()?;
+    let [left, right] = [0, 200].map(|from| Matrix::from_fn(300, 200, |i, j| half[(i, from + j)]));
+    let weights = ViewWeights::Given(vec![1.0, 3.0]);
+    let seen = recipe.clone().prototypes(12).view_weights(weights).fit(Data::views([&left, &right]))?;
+    out.write("views.html", &described(Report::new(&seen), &few).html()?, start)?;
+
     tabular(out, &recipe, start)?;
     written(out, &recipe, start)?;
     connected(out, start)?;
@@ -74,6 +92,14 @@ pub(crate) fn write(out: &Folder) -> Result<()> {
     let colours = mixed.plan.labels().iter().map(|label| label % 12).collect();
     let classes = Classes { names: NUMERALS.map(String::from).to_vec(), of_samples: colours };
     out.write("mixed.html", &Report::new(&mixed).classes(classes).title("Twelve classes").html()?, start)?;
+    let foreign = placed(&model, 30, 900)?;
+    let of_samples = foreign.plan.labels().iter().map(|label| label % FOREIGN.len() as u32).collect();
+    let classes = Classes { names: FOREIGN.map(String::from).to_vec(), of_samples };
+    out.write("foreign.html", &Report::new(&foreign).classes(classes).title(FOREIGN[1]).html()?, start)?;
+    let motley = placed(&model, 400, 4000)?;
+    let of_samples = motley.plan.labels().iter().map(|label| label % 300).collect();
+    let classes = Classes { names: (0..300).map(|class| format!("species {class}")).collect(), of_samples };
+    out.write("motley.html", &Report::new(&motley).classes(classes).title("Three hundred classes").html()?, start)?;
     let crowd = placed(&model, 60, 120_000)?;
     let classes = (0..120_000_u32).map(|i| i % 3).collect();
     let report =
@@ -277,7 +303,7 @@ fn connected(out: &Folder, start: Instant) -> Result<()> {
     let nodes = groups * size;
     let pairs = Matrix::from_fn(nodes, nodes, |i, j| if joined(i, j) { 1.0_f32 } else { 0.0 });
     let graph = gromap::similarity::graph_of_pairs(&pairs)?;
-    let model = GromovDr::builder().prototypes(24).seed(0).fit(gromap::Data::Graph(&graph))?;
+    let model = GromovDr::builder().prototypes(24).seed(0).fit(Data::Graph(&graph))?;
     let report = Report::new(&model)
         .title("Who writes to whom")
         .ids((0..nodes).map(|i| format!("person {i}")).collect())
@@ -304,5 +330,6 @@ fn tabular(out: &Folder, recipe: &GromovDr, start: Instant) -> Result<()> {
             of_samples: (0..500).map(|i| i % 3).collect(),
         })
         .column("height", Column::Numbers((0..500).map(|i| samples[(i, 0)]).collect()));
-    out.write("table.html", &report.html()?, start)
+    out.write("table.html", &report.html()?, start)?;
+    out.write("table.svg", &report.svg()?, start)
 }

@@ -54,4 +54,5 @@ if len(sys.argv) > 1:
     print(f"The map is in {sys.argv[1]}.")
 
 assert score > 0.9
-assert all(any(word in text for text in TOPICS.values()) for name in names for word in name.split(", ")[:1])
+of_topics = np.array([any(name.split(", ")[0] in text.split() for text in TOPICS.values()) for name in names])
+assert m.weights_[of_topics].sum() > 0.9  # small prototypes may be named by what people say besides

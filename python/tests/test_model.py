@@ -224,7 +224,7 @@ def test_several_perplexities_are_the_mean_of_their_affinities(digits):
     X, _ = digits
     X = X[:200]
     both = GromovDR(6, perplexity=[5, 20], init=np.arange(200) % 6, pca=None, random_state=0).fit(X)
-    parts = [affinity.SymmetricEntropic(perplexity=p).fit(X) for p in (5, 20)]
+    parts = [affinity.FuzzySet(perplexity=p).fit(X) for p in (5, 20)]
     mean = sp.csr_array(0.5 * (parts[0].astype(np.float64) + parts[1].astype(np.float64)))
     given = GromovDR(6, precomputed="similarity", init=np.arange(200) % 6, random_state=0).fit(mean)
     assert both.loss_ == pytest.approx(given.loss_, rel=1e-5)

@@ -4,6 +4,10 @@
 //! boundary (`boundaries.rs`). The same is done to a Gaussian of the same mean and covariance, in which there are none: its
 //! weakest link says how weak a link may be by chance and by the shape of the cloud. Groups count as apart where less than half
 //! as much crosses as there; n is the number of those that are left. No labels are asked for and nothing is fitted to any.
+//!
+//! What crosses is seen on the similarity of the method. For the default and for methods of all pairs that is the symmetric entropic affinity:
+//! its rows have one sum and one perplexity, so that boundaries are compared like with like. On the default's own fuzzy set, whose
+//! neighbourhoods are narrower, a group of a hundred samples falls into halves.
 
 use super::boundaries::{Join, joined};
 use super::options::{Common, GromovClustering, Parameters};
@@ -145,8 +149,8 @@ impl Parameters {
 /// The options with which boundaries are looked at: what crosses one is seen among neighbours alone, fewer than there are samples.
 fn seen_by_neighbors(common: &Common, samples: usize) -> Common {
     let mut common = common.clone();
-    if !common.recipe().is_local() {
-        common.method = Method::default();
+    if common.method == Method::default() || !common.recipe().is_local() {
+        common.method = Method::TSnekhorn;
     }
     common.loss = Some(Loss::Kl);
     common.init = Start::Agglomerative;

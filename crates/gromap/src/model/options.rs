@@ -331,7 +331,7 @@ pub enum Target {
 }
 
 impl GromovClustering {
-    /// So many clusters with a free target, on symmetric entropic affinities.
+    /// So many clusters with a free target, on the similarity of the default method.
     pub fn builder(clusters: usize) -> Self {
         // Losses of similarities that sum to N are of the order 1/N: only shares of them mean something.
         let stopping = Stopping { max_rounds: 200, rel_tolerance: 1e-9, abs_tolerance: 0.0 };

@@ -65,7 +65,7 @@ impl<R: NeighborAffinity> NeighborAffinity for Mean<R> {
         self.0.iter().try_for_each(|part| part.check(samples))
     }
 
-    /// Each part is kept until the mean is made.
+    /// Each part is kept until the mean is made, and so are the rows of the mean until they are put together.
     fn bytes_per_entry(&self) -> (u64, u64) {
         let (making, kept) = self.0.first().map_or((0, 0), |part| part.bytes_per_entry());
         if self.0.len() < 2 {
@@ -75,6 +75,6 @@ impl<R: NeighborAffinity> NeighborAffinity for Mean<R> {
         let k = |part: &R| part.neighborhood(usize::MAX).k as f64;
         let widest = self.0.iter().map(k).fold(1.0, f64::max);
         let parts = self.0.iter().map(|part| k(part) / widest).sum::<f64>();
-        (making + (parts * kept as f64).ceil() as u64, kept)
+        (making + (parts * kept as f64).ceil() as u64 + 8, kept)
     }
 }

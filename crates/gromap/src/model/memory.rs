@@ -179,7 +179,7 @@ impl Common {
         }
         if is_projected {
             let pairs = bytes(1, &[sizes.features, sizes.features.min(sizes.samples).min(EXACT_FEATURES as u64)]);
-            plan.hold("scatter of the features", bytes(32, &[pairs]), Stage::Prepare, Stage::Prepare);
+            plan.hold("scatter of the features", bytes(40, &[pairs]), Stage::Prepare, Stage::Prepare);
             plan.hold("scatter that the allocator keeps", bytes(16, &[pairs]), Stage::Prepare, Stage::Fit);
             plan.hold("projected samples", sizes.values(sizes.kept), Stage::Prepare, Stage::Fit);
         }
@@ -243,7 +243,11 @@ fn eigenvectors(samples: u64, wanted: u64) -> u64 {
     bytes(48, &[samples, width.min(samples)])
 }
 
-/// The groups that a start merges: their similarities while they are summed, or while they are merged.
+/// Clusters that a start trades groups between, at most.
+const MOST_TRADED: u64 = 500;
+
+/// The groups that a start merges: their similarities while they are summed, or while they are merged, with those of the clusters that
+/// they are tried as.
 fn first_groups(recipe: &dyn InputAffinity, sizes: &Sizes) -> u64 {
     let groups = most_groups(sizes.samples as usize, sizes.prototypes as usize);
     let pairs = bytes(1, &[groups as u64, groups as u64]);
@@ -253,7 +257,8 @@ fn first_groups(recipe: &dyn InputAffinity, sizes: &Sizes) -> u64 {
         Some(near) => pairs.min(sizes.pairs((near.k as u64).saturating_mul(2))),
         None => pairs,
     };
-    let merged = pairs.saturating_mul(16).saturating_add(seen.saturating_mul(40));
+    let clusters = if sizes.prototypes <= MOST_TRADED { bytes(68, &[sizes.prototypes, sizes.prototypes]) } else { 0 };
+    let merged = pairs.saturating_mul(16).saturating_add(seen.saturating_mul(40)).saturating_add(clusters);
     merged.max(pairs.saturating_mul(8 * summed))
 }
 

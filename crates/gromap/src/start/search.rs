@@ -41,24 +41,25 @@ pub(super) fn partition(summary: &PlanSummary, loss: Loss, clusters: usize, seed
         return fine.search(dendrogram.cut(clusters), clusters, seed);
     }
     let cut = dendrogram.cut(coarse_size);
-    let coarse = GroupSearch::new(&fine.summary_of(&cut, coarse_size)?, loss)?;
-    let greedy = Dendrogram::new(&coarse.summary, loss, clusters).cut(clusters);
+    let summary = fine.summary_of(&cut, coarse_size)?;
+    let coarse = GroupSearch::new(&summary, loss)?;
+    let greedy = Dendrogram::new(&summary, loss, clusters).cut(clusters);
     let found = coarse.search(greedy, clusters, seed)?;
     fine.search(cut.iter().map(|&group| found[group as usize]).collect(), clusters, seed)
 }
 
 /// The search for a partition of groups, which are samples of their own here.
-struct GroupSearch {
+struct GroupSearch<'s> {
     loss: Loss,
-    summary: PlanSummary,
+    summary: &'s PlanSummary,
     similarity: Sparse<'static, f64>,
     weights: SampleWeights,
 }
 
-impl GroupSearch {
-    fn new(summary: &PlanSummary, loss: Loss) -> Result<Self> {
+impl<'s> GroupSearch<'s> {
+    fn new(summary: &'s PlanSummary, loss: Loss) -> Result<Self> {
         let (similarity, weights) = similarity_of_groups(summary)?;
-        Ok(Self { loss, summary: summary.clone(), similarity, weights })
+        Ok(Self { loss, summary, similarity, weights })
     }
 
     fn plan(&self, labels: &[u32], clusters: usize) -> Result<Plan> {
@@ -112,6 +113,8 @@ impl GroupSearch {
                 splits.push((now - self.value(&split, clusters + 1)?, cluster, half));
             }
         }
+        // Of every merge at most two splits are left out, those of its own clusters: so many contain the best.
+        keep_least(&mut splits, most + 2, |x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
         let pairs = merges.iter().flat_map(|merge| splits.iter().enumerate().map(move |split| (merge, split)));
         let mut trades: Vec<(f64, (u32, u32, u32), usize)> = pairs
             .filter(|((_, a, b), (_, (_, c, _)))| c != a && c != b)

@@ -243,11 +243,10 @@ fn eigenvectors(samples: u64, wanted: u64) -> u64 {
     bytes(48, &[samples, width.min(samples)])
 }
 
-/// Clusters that a start trades groups between, at most.
-const MOST_TRADED: u64 = 500;
+/// Blocks up to this size are kept by the allocator when they are given back (glibc's largest threshold for mapping).
+const KEPT_BY_ALLOCATOR: u64 = 32 << 20;
 
-/// The groups that a start merges: their similarities while they are summed, or while they are merged, with those of the clusters that
-/// they are tried as.
+/// The groups that a start merges: their similarities while they are summed, or while they are merged.
 fn first_groups(recipe: &dyn InputAffinity, sizes: &Sizes) -> u64 {
     let groups = most_groups(sizes.samples as usize, sizes.prototypes as usize);
     let pairs = bytes(1, &[groups as u64, groups as u64]);
@@ -257,9 +256,10 @@ fn first_groups(recipe: &dyn InputAffinity, sizes: &Sizes) -> u64 {
         Some(near) => pairs.min(sizes.pairs((near.k as u64).saturating_mul(2))),
         None => pairs,
     };
-    let clusters = if sizes.prototypes <= MOST_TRADED { bytes(68, &[sizes.prototypes, sizes.prototypes]) } else { 0 };
-    let merged = pairs.saturating_mul(16).saturating_add(seen.saturating_mul(40)).saturating_add(clusters);
-    merged.max(pairs.saturating_mul(8 * summed))
+    let merged = pairs.saturating_mul(16).saturating_add(seen.saturating_mul(40));
+    let table = pairs.saturating_mul(8);
+    let kept = if table <= KEPT_BY_ALLOCATOR { 2 } else { 0 };
+    merged.max(table.saturating_mul(summed + kept))
 }
 
 /// The search for neighbours, and what it finds.
